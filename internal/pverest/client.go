@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 )
@@ -117,7 +116,7 @@ func (c *Client) do(ctx context.Context, call Call) (Reply, error) {
 		return Reply{}, tr.clean(call, err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
+	body, err := readAll(resp)
 	if err != nil {
 		e := tr.bodyError(ctx, call, resp, err)
 		// A status of 400 and more is an answer in itself: Proxmox closes the

@@ -167,12 +167,13 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 		b.WriteString(string(e.Detail))
 	}
-	if e.Status >= 300 {
+	status := e.Status >= 300 && e.Kind != KindUnknownOutcome
+	if status {
 		b.WriteString(": ")
 		b.WriteString(strconv.Itoa(e.Status))
 	}
 	if m := e.message(); m != "" {
-		if e.Status >= 300 {
+		if status {
 			b.WriteByte(' ')
 		} else {
 			b.WriteString(": ")
@@ -202,14 +203,14 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) message() string {
+	if e.Kind == KindUnknownOutcome {
+		return "the request was sent and its answer was lost, so it may or may not have been done" + causeOf(e.Err)
+	}
 	if e.Message != "" {
 		return e.Message
 	}
 	if e.Reason != "" {
 		return e.Reason
-	}
-	if e.Kind == KindUnknownOutcome {
-		return "the request was sent and its answer was lost, so it may or may not have been done" + causeOf(e.Err)
 	}
 	if e.Err != nil && (e.Detail == "" || e.Detail == DetailHandshake || e.Kind == KindBadCall) {
 		return e.Err.Error()
@@ -232,6 +233,9 @@ func causeOf(err error) string {
 		s := " (" + string(inner.Kind)
 		if inner.Detail != "" {
 			s += ": " + string(inner.Detail)
+		}
+		if inner.Status >= 300 {
+			s += ": " + strings.TrimSpace(strconv.Itoa(inner.Status)+" "+inner.Reason)
 		}
 		return s + ")"
 	default:
