@@ -59,8 +59,10 @@ type Column[T any] struct {
 
 // Table is a list of rows of one kind.
 type Table[T any] struct {
-	// ID names the table in cursors and, beside the first table of a Doc, in
-	// JSON. It must be unique within the Doc and must not change between versions.
+	// ID names the table in cursors and in JSON. It must be unique within the Doc
+	// and must not change between versions. In JSON a table that is the Doc's
+	// first block gives total, shown, rows and cursor to the outermost object; any
+	// other is an object of that form under its ID.
 	ID string
 	// Heading stands above the rows in text; empty for none.
 	Heading string

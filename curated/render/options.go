@@ -34,9 +34,9 @@ type Options struct {
 	// that no block has is an UnknownField error.
 	Fields []string
 	// Sort is "column", "column:asc", "column:desc" or "-column" (descending);
-	// empty means the table's own order by key. Numbers, sizes, percentages and
-	// times start with the greatest unless told otherwise. It applies to the first table
-	// that has the column.
+	// empty means the table's own order by key. Sizes, percentages, durations and
+	// times start with the greatest unless told otherwise, all else with the least.
+	// It applies to the first table that has the column; a cursor remembers it.
 	Sort string
 	// Limit is the greatest number of rows per table and page; 0 means as many as fit.
 	Limit int
