@@ -14,8 +14,9 @@
 //
 //	VERB /path<TAB>summary<TAB>keywords…
 //
-// The first keyword may be a mark that lowers the line's rank:
+// The first keyword may be a mark that moves the line up or down:
 //
+//	!common    most people who use these words mean this
 //	!index     the method only lists the names of the branches below it
 //	!internal  Proxmox's parts call it for each other
 //	!old       something newer takes its place

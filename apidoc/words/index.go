@@ -22,6 +22,8 @@ const (
 const (
 	saturation = 1.2
 	lengthBias = 0.25
+	longest    = 2.2 // in average lines: more is not held against it
+	rarest     = 4.6 // what the rarest word is worth: as if six methods had it
 )
 
 type posting struct {
@@ -36,6 +38,7 @@ type doc struct {
 	object string // what methods on the same thing share, without the verb
 	qemu   bool
 	lxc    bool
+	filter bool // it is about a firewall
 }
 
 type index struct {
@@ -69,6 +72,8 @@ func build() *index {
 func newDoc(e Entry) doc {
 	d := doc{Entry: e, prior: 1}
 	switch e.Mark {
+	case Common:
+		d.prior = 1.15
 	case Index:
 		d.prior = 0.45
 	case Internal:
@@ -78,6 +83,7 @@ func newDoc(e Entry) doc {
 	}
 	d.qemu = strings.HasPrefix(e.Path, "/nodes/{node}/qemu")
 	d.lxc = strings.HasPrefix(e.Path, "/nodes/{node}/lxc")
+	d.filter = strings.Contains(e.Path, "/firewall")
 	d.object = object(e.Path)
 	d.family = e.Verb + d.object
 	return d
@@ -201,7 +207,8 @@ func (b *builder) finish(ix *index) {
 	docs := float64(len(ix.docs))
 	for t := range n {
 		df := float64(ix.start[t+1])
-		ix.idf[t] = float32(math.Log(1 + (docs-df+0.5)/(df+0.5)))
+		// A word that stands in one line only often stands there by chance.
+		ix.idf[t] = min(float32(math.Log(1+(docs-df+0.5)/(df+0.5))), rarest)
 		ix.start[t+1] += ix.start[t]
 	}
 	var sum float32
@@ -212,7 +219,7 @@ func (b *builder) finish(ix *index) {
 	ix.list = make([]posting, len(b.counts))
 	next := append([]int32(nil), ix.start[:n]...)
 	for _, c := range b.counts {
-		damp := saturation * (1 - lengthBias + lengthBias*b.length[c.doc]/average)
+		damp := saturation * (1 - lengthBias + lengthBias*min(b.length[c.doc]/average, longest))
 		impact := ix.idf[c.term] * c.weight * (saturation + 1) / (c.weight + damp)
 		ix.list[next[c.term]] = posting{c.doc, impact}
 		next[c.term]++

@@ -20,11 +20,11 @@ var intentWords = func() map[string]intent {
 	m := make(map[string]intent, 160)
 	for s, in := range map[string]intent{
 		`show list which who whose what why when where is are was does did has view see display check find read look
-		 tell status print inspect count compare monitor watch get`: look,
+		 tell status print inspect count compare monitor watch`: look,
 		`create add new make build register define install generate issue setup provision deploy enrol enroll invite`: add,
 		`change set edit update modify grow enlarge expand extend increase resize shrink reduce turn switch turnon turnoff enable disable
 		 activate deactivate rename adjust tune configure reorder raise lower limit swap replace renew rotate more less assign
-		 protect unlock reschedule`: change,
+		 protect unlock reschedule put mount bind attach detach insert eject mute silence allow`: change,
 		`delete remove drop destroy revoke erase uninstall discard clear cancel abort kill unregister purge evict kick`: drop,
 		`start stop restart reboot shutdown reset suspend resume pause migrate move clone copy convert restore rollback
 		 revert run execute send test upload download import trigger open take`: act,
@@ -79,6 +79,11 @@ func intentOf(words []string) intent {
 				return look
 			}
 			continue
+		}
+		// "Can I migrate this" asks; "can you migrate this" orders.
+		if (w == "can" || w == "may" || w == "could") && (i == 0 || words[i-1] != "how") &&
+			i+1 < len(words) && words[i+1] != "you" {
+			return look
 		}
 		if in, ok := intentWords[w]; ok {
 			return in

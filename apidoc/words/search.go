@@ -73,20 +73,29 @@ func (ix *index) search(query string, opts Options) []Hit {
 // answers it, and rewards the methods that answer more of the question.
 func (ix *index) scoreWords(query string, scores []float32) {
 	words := join(split(query, nil))
+	if n := len(words) - 1; n > 0 && words[n] == "on" {
+		words[n] = "enabled" // "is the firewall on?"
+	}
 	in, guest := intentOf(words), kindOf(words)
 	var total float32
 	best := make([]float32, len(scores))
 	covered := make([]float32, len(scores))
 	done := make(map[string]bool, len(words))
+	filter := false
+	stress := float32(1)
 	for _, w := range words {
 		s := stem(w)
+		filter = filter || firewallWords[s]
+		if clauseWords[w] && len(done) > 0 {
+			stress = clauseWeight
+		}
 		if stopWords[s] || number(s) || done[s] {
 			continue
 		}
 		done[s] = true
-		weight := float32(1)
+		weight := stress
 		if weakWords[s] {
-			weight = weakWeight
+			weight *= weakWeight
 		}
 		worth := ix.scoreWord(s, weight, best)
 		total += worth
@@ -110,11 +119,15 @@ func (ix *index) scoreWords(query string, scores []float32) {
 		if guest == onlyVM && d.lxc || guest == onlyContainer && d.qemu {
 			scores[i] *= 0.5
 		}
+		if d.filter && !filter {
+			scores[i] *= 0.6
+		}
 	}
 }
 
 const (
 	weakWeight   = 0.3
+	clauseWeight = 0.65
 	prefixWeight = 0.7
 	typoWeight   = 0.75
 	// What a word is worth when only its synonyms are known here.

@@ -76,6 +76,9 @@ func ask(t *testing.T, file string) (all, first, five int) {
 	return all, first, five
 }
 func TestQuestions(t *testing.T) { ask(t, "testdata/questions.txt") }
+func TestMore(t *testing.T)      { ask(t, "testdata/more.txt") }
+func TestFresh(t *testing.T)     { ask(t, "testdata/fresh.txt") }
+func TestFresh2(t *testing.T)    { ask(t, "testdata/fresh2.txt") }
 func TestHeldOut(t *testing.T)   { ask(t, "testdata/heldout.txt") }
 
 var _ = fmt.Sprint

@@ -61,6 +61,8 @@ wol: wake on lan
 pending: not yet active, not active yet, not applied, not yet applied, waiting for a restart
 cpu: virtual cpu, virtual cpus
 who: which user, which users, which people
+uptime: been up, been running, up since, running since
+unfreeze: un freeze
 rename: change the name, change name
 `
 
@@ -103,7 +105,7 @@ var irregular = map[string]string{
 	"colour": "color", "colours": "color", "children": "child",
 	"replica": "replicat", "replicas": "replicat",
 	"addresses": "address", "access": "access",
-	"bigger": "big", "larger": "larg", "smaller": "small",
+	"larger": "larger", "smaller": "small",
 }
 
 // synonymList has a line a word: other words that mean the same to someone who
@@ -248,7 +250,7 @@ log: journal syslog messages:50
 syslog: journal log
 journal: log syslog
 event: log:50
-history: log:40 past:50
+history: log:40 past:50 rrddata:40
 task: job:60
 job: task:60
 operation: task:60
@@ -324,6 +326,13 @@ screen: console display vnc
 display: screen console:60
 monitor: screen:50 monitoring:40
 terminal: shell console
+big: size
+large: size
+shrink: reduce less
+reduce: less shrink
+less: reduce
+uptime: up:40
+locate: where find
 shell: terminal console:60
 novnc: vnc
 ssh: shell:40 terminal:30
@@ -427,7 +436,6 @@ download: fetch pull
 pull: download fetch
 upload: send:40
 wol: wakeonlan wake
-force: hard:60
 immediately: now
 instantly: now
 everything: all
@@ -465,6 +473,31 @@ wearout: smart wear
 smart: health:60
 scrub: verify
 verify: check:60
+force: hard:60 enforce require
+mandatory: enforce require
+yesterday: history past recent last:50
+happened: history log
+relocation: migrate
+bounce: restart
+retire: remove
+decommission: remove
+terms: tos
+repo: repository
+repos: repository
+repository: apt
+db: database
+auth: authentication login
+logon: login
+logout: login
+vacant: free
+unused: free:60
+available: free:40
+reachable: ping:60 online
+online: up
+offline: down
+down: offline
+refresh: reload:60 update:50
+reload: refresh
 compose: oci
 `
 
@@ -500,18 +533,28 @@ var synonyms = func() map[string][]synonym {
 var stopWords = set(`a an the of to for in on at by with from into onto as and or but if then than so
  is are was were be been being am do does did done doing have has had having can could may might must shall should will would
  me my mine our ours us we you your it its he she they them their there here this that these those
- im ive whom whose which what when where why how please tell want wants need needs like
- get gets got some any let lets just only also too very much many more most still already yet ever
- proxmox pve api method call endpoint via through no isn doesn don didn won way thing things someone somebody something
- possible able one`)
+ im ive whom whose which what when why how please tell want wants need needs like
+ get gets got some any just only also too very much many more most still already yet ever
+ proxmox pve api method call endpoint via through put no isn doesn don didn won way thing things someone somebody something
+ possible able one long go goes`)
 
 // weakWords do tell something, but match in so many senses that they may only
 // decide between methods that the other words found.
-var weakWords = set(`list show view see display print read look check find get tell
- create add make new delete remove destroy change set edit update modify put use give
+var weakWords = set(`where lets list show view see display print read look check find get tell
+ create add make new delete remove destroy change set edit update modify use give
  all every not who now out up off again without own existing current given certain
  settings setting options option details information info data config configuration
  do work works working keep allow`)
+
+// clauseWords begin what is said about the matter, rather than the matter: in
+// "take a snapshot before the upgrade" it is the snapshot that is wanted.
+var clauseWords = set(`that which who when before after because while if during until for so without since although`)
+
+// firewallWords are those that call for a firewall. Since every level has its
+// own, a sixth of the API is firewalls, which would fill every list that an
+// address or a rule comes up in.
+var firewallWords = set(`firewall rule port alias ipset block unblock allow deny drop reject ban unban permit forbid traffic packet macro
+ open expose incoming outgoing inbound outbound security reference whitelist blacklist allowlist blocklist iptables nftables policy spoof spoofing conntrack`)
 
 // set makes a set of the words in s, by stem.
 func set(s string) map[string]bool {

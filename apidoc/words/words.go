@@ -26,12 +26,13 @@ type Entry struct {
 	Mark Mark
 }
 
-// Mark says why a method should rank below others that match as well.
+// Mark says why a method should rank above or below others that match as well.
 type Mark string
 
 // The marks that words.tsv uses. The empty mark is the ordinary case.
 const (
 	Plain    Mark = ""
+	Common   Mark = "common"   // what most people mean who use its words
 	Index    Mark = "index"    // lists the names of the branches below it
 	Internal Mark = "internal" // called by Proxmox's own parts
 	Old      Mark = "old"      // kept for callers of earlier versions
