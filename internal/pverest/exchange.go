@@ -171,8 +171,12 @@ func (c *exchange) once(h int, connect time.Duration) (*http.Response, *Error) {
 	}
 	resp, err := c.t.base.RoundTrip(req)
 	dead := stop()
-	if err == nil {
+	if err == nil && dead == nil {
 		return resp, nil
+	}
+	if err == nil { // the answer began at the moment of giving up
+		_ = resp.Body.Close()
+		err = dead
 	}
 	// net/http has given up all connections that it used for this.
 	sent := false

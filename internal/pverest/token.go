@@ -13,8 +13,10 @@ const masked = "***"
 // Token is an API token of Proxmox VE. Its secret can't be printed: every way
 // of formatting, logging or marshalling gives the ID and a mask.
 type Token struct {
-	id     string
-	secret string
+	id string
+	// A pointer, because fmt calls no methods on a Token in an unexported
+	// field of something else, but doesn't follow pointers there either.
+	secret *string
 }
 
 // ParseTokenID makes a Token from an ID of the form USER@REALM!NAME and the
@@ -60,7 +62,7 @@ func ParseTokenID(id, secret string) (Token, error) {
 			return Token{}, fmt.Errorf("the secret of token %s contains white space or a character that can't be in one (at position %d)", id, i+1)
 		}
 	}
-	return Token{id: id, secret: secret}, nil
+	return Token{id: id, secret: &secret}, nil
 }
 
 func isTokenName(s string) bool {
@@ -96,10 +98,17 @@ func (t Token) User() string {
 }
 
 // IsZero reports whether there is no token at all.
-func (t Token) IsZero() bool { return t == Token{} }
+func (t Token) IsZero() bool { return t.id == "" }
 
 // header is the value of Authorization.
-func (t Token) header() string { return "PVEAPIToken=" + t.id + "=" + t.secret }
+func (t Token) header() string { return "PVEAPIToken=" + t.id + "=" + t.reveal() }
+
+func (t Token) reveal() string {
+	if t.secret == nil {
+		return ""
+	}
+	return *t.secret
+}
 
 // String gives the ID and a mask in the secret's place.
 func (t Token) String() string {

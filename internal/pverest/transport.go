@@ -50,7 +50,6 @@ func NewTransport(c Config) (*Transport, error) {
 	for _, e := range eps {
 		d.eps[e.addr] = e
 	}
-	// The pool keeps at most one connection a slot.
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	return &Transport{
@@ -107,7 +106,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *Transport) roundTrip(req *http.Request, maxBody int64) (*http.Response, error) {
 	c := &exchange{t: t, req: req, tr: traceOf(req.Context()), caller: req.Context()}
 	c.read = req.Method == http.MethodGet || req.Method == http.MethodHead
-	c.tr.redact.add(t.cfg.Token.secret)
+	c.tr.redact.add(t.cfg.Token.reveal())
 	fail := func(e *Error) (*http.Response, error) {
 		if req.Body != nil {
 			_ = req.Body.Close()
