@@ -1,7 +1,6 @@
 package words
 
 import (
-	"math"
 	"strings"
 	"sync"
 )
@@ -34,7 +33,6 @@ type posting struct {
 type doc struct {
 	Entry
 	prior  float32
-	family string // what its twins for other kinds of guest share
 	object string // what methods on the same thing share, without the verb
 	qemu   bool
 	lxc    bool
@@ -42,6 +40,7 @@ type doc struct {
 }
 
 type index struct {
+	*vocabulary
 	docs  []doc
 	terms map[string]int32
 	names []string // the terms, by number
@@ -56,11 +55,8 @@ var shared = sync.OnceValue(build)
 // build reads the embedded text once, counts each word by the place it stands
 // in, and turns the counts into BM25 impacts.
 func build() *index {
-	b := builder{
-		raw:   make(map[string]int32, 4096),
-		terms: make(map[string]int32, 4096),
-	}
-	ix := &index{docs: make([]doc, 0, 700)}
+	ix := &index{vocabulary: newVocabulary(), docs: make([]doc, 0, 700)}
+	b := newBuilder(ix.vocabulary)
 	for e := range All() {
 		ix.docs = append(ix.docs, newDoc(e))
 		b.add(e)
@@ -85,7 +81,6 @@ func newDoc(e Entry) doc {
 	d.lxc = strings.HasPrefix(e.Path, "/nodes/{node}/lxc")
 	d.filter = strings.Contains(e.Path, "/firewall")
 	d.object = object(e.Path)
-	d.family = e.Verb + d.object
 	return d
 }
 
@@ -105,123 +100,4 @@ func object(path string) string {
 		}
 	}
 	return strings.TrimSuffix(path, "/")
-}
-
-// count is a term's weight in one method.
-type count struct {
-	term   int32
-	doc    int32
-	weight float32
-}
-
-type builder struct {
-	raw    map[string]int32 // words as written, to their term
-	terms  map[string]int32
-	names  []string
-	seen   []int32 // by term: where in counts its entry of the present method is, plus one
-	counts []count
-	length []float32 // by method
-	words  []string  // scratch
-}
-
-func (b *builder) add(e Entry) {
-	if b.counts == nil {
-		b.counts = make([]count, 0, 20000)
-		b.length = make([]float32, 0, 700)
-	}
-	at := int32(len(b.length))
-	from := len(b.counts)
-	n := b.field(e.Summary, at, from, summaryWeight)
-	n += b.field(e.Keywords, at, from, keywordsWeight)
-	b.path(e.Path, at, from)
-	b.length = append(b.length, float32(n))
-}
-
-// field counts the words of one text and says how many there were.
-func (b *builder) field(s string, at int32, from int, weight float32) int {
-	b.words = join(split(s, b.words[:0]))
-	for _, w := range b.words {
-		b.count(w, at, from, weight)
-	}
-	return len(b.words)
-}
-
-// path counts the fixed parts of a path. The last one names the thing.
-func (b *builder) path(path string, at int32, from int) {
-	weight := float32(pathEndWeight)
-	for path != "" {
-		i := strings.LastIndexByte(path, '/')
-		part := path[i+1:]
-		path = path[:max(i, 0)]
-		if part == "" || part[0] == '{' {
-			continue
-		}
-		b.field(part, at, from, weight)
-		weight = pathWeight
-	}
-}
-
-func (b *builder) count(w string, at int32, from int, weight float32) {
-	t, ok := b.raw[w]
-	if !ok {
-		t = b.term(w)
-		b.raw[w] = t
-	}
-	if t < 0 {
-		return
-	}
-	if i := int(b.seen[t]) - 1; i >= from {
-		// A word again, in another place: half of it counts on top.
-		b.counts[i].weight = max(b.counts[i].weight, weight) + min(b.counts[i].weight, weight)/2
-		return
-	}
-	b.counts = append(b.counts, count{t, at, weight})
-	b.seen[t] = int32(len(b.counts))
-}
-
-// term numbers a word's stem; stop words have none.
-func (b *builder) term(w string) int32 {
-	s := stem(w)
-	if stopWords[s] {
-		return -1
-	}
-	t, ok := b.terms[s]
-	if !ok {
-		t = int32(len(b.names))
-		b.terms[s] = t
-		b.names = append(b.names, s)
-		b.seen = append(b.seen, 0)
-	}
-	return t
-}
-
-// finish sorts the counts by term and computes what each adds to a score.
-func (b *builder) finish(ix *index) {
-	n := len(b.names)
-	ix.terms, ix.names = b.terms, b.names
-	ix.start = make([]int32, n+1)
-	for _, c := range b.counts {
-		ix.start[c.term+1]++
-	}
-	ix.idf = make([]float32, n)
-	docs := float64(len(ix.docs))
-	for t := range n {
-		df := float64(ix.start[t+1])
-		// A word that stands in one line only often stands there by chance.
-		ix.idf[t] = min(float32(math.Log(1+(docs-df+0.5)/(df+0.5))), rarest)
-		ix.start[t+1] += ix.start[t]
-	}
-	var sum float32
-	for _, l := range b.length {
-		sum += l
-	}
-	average := sum / float32(len(b.length))
-	ix.list = make([]posting, len(b.counts))
-	next := append([]int32(nil), ix.start[:n]...)
-	for _, c := range b.counts {
-		damp := saturation * (1 - lengthBias + lengthBias*min(b.length[c.doc]/average, longest))
-		impact := ix.idf[c.term] * c.weight * (saturation + 1) / (c.weight + damp)
-		ix.list[next[c.term]] = posting{c.doc, impact}
-		next[c.term]++
-	}
 }

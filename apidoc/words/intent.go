@@ -1,7 +1,5 @@
 package words
 
-import "strings"
-
 // intent is what someone wants done, as far as single words betray it.
 type intent int
 
@@ -14,40 +12,28 @@ const (
 	act            // have something happen
 )
 
-// intentWords are matched before stems and stop words: "which" is neither a
+// intentWords are looked up before stems and stop words: "which" is neither a
 // subject nor irrelevant.
-var intentWords = func() map[string]intent {
-	m := make(map[string]intent, 160)
-	for s, in := range map[string]intent{
-		`show list which who whose what why when where is are was does did has view see display check find read look
-		 tell status print inspect count compare monitor watch`: look,
-		`create add new make build register define install generate issue setup provision deploy enrol enroll invite`: add,
-		`change set edit update modify grow enlarge expand extend increase resize shrink reduce turn switch turnon turnoff enable disable
-		 activate deactivate rename adjust tune configure reorder raise lower limit swap replace renew rotate more less assign
-		 protect unlock reschedule put mount bind attach detach insert eject mute silence allow`: change,
-		`delete remove drop destroy revoke erase uninstall discard clear cancel abort kill unregister purge evict kick`: drop,
-		`start stop restart reboot shutdown reset suspend resume pause migrate move clone copy convert restore rollback
-		 revert run execute send test upload download import trigger open take`: act,
-	} {
-		for w := range strings.FieldsSeq(s) {
-			m[w] = in
-		}
-	}
-	return m
-}()
+var intentWords = [...]string{
+	look: `show list which who whose what why when where is are was does did has view see display check find read look
+		tell status print inspect count compare monitor watch`,
+	add: `create add new make build register define install generate issue setup provision deploy enrol enroll invite`,
+	change: `change set edit update modify grow enlarge expand extend increase resize shrink reduce turn switch turnon turnoff enable disable
+		activate deactivate rename adjust tune configure reorder raise lower limit swap replace renew rotate more less assign
+		protect unlock reschedule put mount bind attach detach insert eject mute silence allow`,
+	drop: `delete remove drop destroy revoke erase uninstall discard clear cancel abort kill unregister purge evict kick`,
+	act: `start stop restart reboot shutdown reset suspend resume pause migrate move clone copy convert restore rollback
+		revert run execute send test upload download import trigger open take`,
+}
 
 // fit says how well a verb serves an intent: by this the score is multiplied.
 // The factors are mild, since many POSTs answer questions and many PUTs create.
 func (in intent) fit(verb string) float32 {
-	row, ok := fits[in]
-	if !ok {
-		return 1
-	}
-	return row[verbIndex(verb)]
+	return fits[in][verbIndex(verb)]
 }
 
 // The columns are GET, POST, PUT, DELETE.
-var fits = map[intent][4]float32{
+var fits = [...][4]float32{
 	unknown: {1.08, 1, 0.98, 0.92},
 	look:    {1.25, 0.85, 0.75, 0.7},
 	add:     {0.72, 1.25, 0.95, 0.65},
@@ -71,7 +57,7 @@ func verbIndex(verb string) int {
 // intentOf takes the first telling word, because English puts it there: "which
 // backups would be deleted" asks, "delete what is old" orders. "How do I …" and
 // "can you …" are left aside; "how many …" asks.
-func intentOf(words []string) intent {
+func (v *vocabulary) intentOf(words []string) intent {
 	for i, w := range words {
 		if w == "how" && i+1 < len(words) {
 			switch words[i+1] {
@@ -85,7 +71,7 @@ func intentOf(words []string) intent {
 			i+1 < len(words) && words[i+1] != "you" {
 			return look
 		}
-		if in, ok := intentWords[w]; ok {
+		if in, ok := v.intents[w]; ok {
 			return in
 		}
 	}

@@ -72,11 +72,11 @@ func (ix *index) search(query string, opts Options) []Hit {
 // scoreWords adds what each word of the question gives, as often as a method
 // answers it, and rewards the methods that answer more of the question.
 func (ix *index) scoreWords(query string, scores []float32) {
-	words := join(split(query, nil))
+	words := ix.join(split(query))
 	if n := len(words) - 1; n > 0 && words[n] == "on" {
 		words[n] = "enabled" // "is the firewall on?"
 	}
-	in, guest := intentOf(words), kindOf(words)
+	in, guest := ix.intentOf(words), kindOf(words)
 	var total float32
 	best := make([]float32, len(scores))
 	covered := make([]float32, len(scores))
@@ -84,17 +84,17 @@ func (ix *index) scoreWords(query string, scores []float32) {
 	filter := false
 	stress := float32(1)
 	for _, w := range words {
-		s := stem(w)
-		filter = filter || firewallWords[s]
-		if clauseWords[w] && len(done) > 0 {
+		s := ix.stem(w)
+		filter = filter || ix.firewall[s]
+		if ix.clause[w] && len(done) > 0 {
 			stress = clauseWeight
 		}
-		if stopWords[s] || number(s) || done[s] {
+		if ix.stop[s] || number(s) || done[s] {
 			continue
 		}
 		done[s] = true
 		weight := stress
-		if weakWords[s] {
+		if ix.weak[s] {
 			weight *= weakWeight
 		}
 		worth := ix.scoreWord(s, weight, best)
@@ -142,7 +142,7 @@ func (ix *index) scoreWord(s string, weight float32, best []float32) (worth floa
 		ix.give(t, weight, best)
 		worth = ix.idf[t] * weight
 	}
-	also, meant := synonyms[s]
+	also, meant := ix.synonyms[s]
 	for _, syn := range also {
 		if t, ok := ix.terms[syn.word]; ok {
 			ix.give(t, weight*syn.weight, best)
@@ -165,7 +165,7 @@ func (ix *index) scoreWord(s string, weight float32, best []float32) (worth floa
 		ix.give(int32(t), weight*close, best)
 		worth = max(worth, ix.idf[t]*weight*close)
 		// A slip in a word is a slip in what it stands for, too.
-		for _, syn := range synonyms[name] {
+		for _, syn := range ix.synonyms[name] {
 			if t, ok := ix.terms[syn.word]; ok {
 				ix.give(t, weight*close*syn.weight, best)
 			}
@@ -202,7 +202,8 @@ func spread(found []candidate, limit int) []Hit {
 	// Further down nothing can rise far enough to matter.
 	found = found[:min(len(found), 4*limit+20)]
 	hits := make([]Hit, 0, min(limit, len(found)))
-	families := map[string]int{}
+	type family struct{ verb, object string }
+	families := map[family]int{}
 	objects := map[string]int{}
 	for len(hits) < limit && len(found) > 0 {
 		at := 0
@@ -214,14 +215,15 @@ func spread(found []candidate, limit int) []Hit {
 		pick := found[at]
 		found = slices.Delete(found, at, at+1)
 		hits = append(hits, Hit{pick.doc.Verb, pick.doc.Path, pick.doc.Summary, pick.score})
-		families[pick.doc.family]++
+		families[family{pick.doc.Verb, pick.doc.object}]++
 		objects[pick.doc.object]++
 		for i := range found {
 			d := found[i].doc
 			if d.object != pick.doc.object {
 				continue
 			}
-			found[i].score = found[i].raw * crowding(families[d.family], objects[d.object]-families[d.family])
+			twins := families[family{d.Verb, d.object}]
+			found[i].score = found[i].raw * crowding(twins, objects[d.object]-twins)
 		}
 	}
 	return hits

@@ -12,8 +12,13 @@ const maxQuery = 400
 
 // split cuts text into lower-case words of letters and digits. A word of one
 // letter tells nothing and is left out.
-func split(s string, into []string) []string {
-	s = strings.ToLower(s)
+func split(s string) []string {
+	var words []string
+	eachWord(strings.ToLower(s), func(w string) { words = append(words, w) })
+	return words
+}
+
+func eachWord(s string, do func(string)) {
 	start := -1
 	for i := 0; i <= len(s); i++ {
 		if i < len(s) && isWordByte(s[i]) {
@@ -23,22 +28,21 @@ func split(s string, into []string) []string {
 			continue
 		}
 		if start >= 0 && i-start > 1 {
-			into = append(into, s[start:i])
+			do(s[start:i])
 		}
 		start = -1
 	}
-	return into
 }
 
 func isWordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 0x80
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
 }
 
 // join replaces phrases by the one word that stands for them, in place.
-func join(words []string) []string {
+func (v *vocabulary) join(words []string) []string {
 	out := words[:0]
 	for i := 0; i < len(words); {
-		n, to := phraseAt(words[i:])
+		n, to := v.phraseAt(words[i:])
 		if n == 0 {
 			n, to = 1, words[i]
 		}
@@ -50,8 +54,8 @@ func join(words []string) []string {
 
 // phraseAt gives the longest phrase that words begin with: how many words it
 // takes and what stands for it.
-func phraseAt(words []string) (n int, to string) {
-	for _, p := range phrases[words[0]] {
+func (v *vocabulary) phraseAt(words []string) (n int, to string) {
+	for _, p := range v.phrases[words[0]] {
 		if len(p.rest) < len(words) && len(p.rest) >= n && equal(p.rest, words[1:]) {
 			n, to = len(p.rest)+1, p.to
 		}
@@ -71,8 +75,8 @@ func equal(rest, words []string) bool {
 // stem strips the endings that make one English word look like several. It is
 // lighter than Porter's: it must only bring together what an administrator's
 // question and a keyword list hold, and keep short names (dns, nfs, lvs) whole.
-func stem(w string) string {
-	if s, ok := irregular[w]; ok {
+func (v *vocabulary) stem(w string) string {
+	if s, ok := v.irregular[w]; ok {
 		return s
 	}
 	if len(w) < 4 {
