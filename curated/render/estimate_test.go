@@ -169,11 +169,13 @@ func corpus(r *rand.Rand) map[string]string {
 	return out
 }
 
-func TestEstimateReport(t *testing.T) {
+// Estimates of whole answers must not be more than 5 % too low, nor (overall)
+// more than 12 % too high; base64 and hex are as bad as it gets.
+func TestEstimateMargins(t *testing.T) {
 	real := o200k(t)
 	type acc struct {
-		e, r   int
-		lo, hi float64
+		e, r, lines, low int
+		lo, hi           float64
 	}
 	sum := map[string]*acc{}
 	for seed := range uint64(20) {
@@ -188,10 +190,29 @@ func TestEstimateReport(t *testing.T) {
 			a.r += n
 			q := float64(e) / float64(n)
 			a.lo, a.hi = min(a.lo, q), max(a.hi, q)
+			if q < 0.95 || q > 1.15 {
+				t.Errorf("%s: estimated %d, really %d:\n%s", k, e, n, s)
+			}
+			for _, l := range strings.Split(s, "\n") {
+				// A single line may be one token off for each twenty, and one more.
+				if e, n := Estimate(l), real(l); float64(e) < 0.95*float64(n)-1 {
+					a.low++
+					if k != "base64" && k != "non-ascii" {
+						t.Logf("%s: one line estimated %d, really %d: %s", k, e, n, l)
+					}
+				}
+				a.lines++
+			}
 		}
 	}
 	for k, a := range sum {
-		t.Logf("%-14s real %6d  est/real %.3f  (%.3f .. %.3f)", k, a.r, float64(a.e)/float64(a.r), a.lo, a.hi)
+		t.Logf("%-14s real %6d  est/real %.3f  (%.3f .. %.3f)  lines low: %d of %d", k, a.r, float64(a.e)/float64(a.r), a.lo, a.hi, a.low, a.lines)
+		if q := float64(a.e) / float64(a.r); q > 1.12 {
+			t.Errorf("%s: %.3f of the true count", k, q)
+		}
+		if a.low*50 > a.lines {
+			t.Errorf("%s: %d of %d single lines are estimated too low", k, a.low, a.lines)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -13,6 +14,12 @@ const keySep = "\x00"
 // before 100, pve2 before pve10). NUL bytes in parts are dropped.
 func Key(parts ...any) string {
 	if len(parts) == 1 {
+		switch p := parts[0].(type) {
+		case int:
+			return strconv.Itoa(p)
+		case int64:
+			return strconv.FormatInt(p, 10)
+		}
 		return strings.ReplaceAll(fmt.Sprint(parts[0]), keySep, "")
 	}
 	var b strings.Builder
@@ -57,6 +64,9 @@ func compareKeys(a, b string) int {
 		j++
 	}
 	if c := sign((len(a) - i) - (len(b) - j)); c != 0 {
+		return c
+	}
+	if c := sign(len(a) - len(b)); c != 0 {
 		return c
 	}
 	return strings.Compare(a, b)

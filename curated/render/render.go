@@ -216,17 +216,17 @@ func fit(blocks []block, avail int, do func(b block, budget int) string) []strin
 // alone would take more than the budget allows.
 type essentials struct{ summary, warnings, hints []string }
 
-func (d *Doc) essentials(budget int) essentials {
+func (d *Doc) essentials(budget int, f Format) essentials {
 	e := essentials{lines(d.Summary), lines(d.Warnings), lines(d.Hints)}
 	room := budget - budget/8
-	want := []int{cost(e.summary), cost(e.warnings), cost(e.hints)}
+	want := []int{cost(e.summary, f), cost(e.warnings, f), cost(e.hints, f)}
 	if want[0]+want[1]+want[2] <= room {
 		return e
 	}
 	s := share(want, room)
-	e.summary = keep(e.summary, s[0], "summary line")
-	e.warnings = keep(e.warnings, s[1], "warning")
-	e.hints = keep(e.hints, s[2], "hint")
+	e.summary = keep(e.summary, s[0], "summary line", f)
+	e.warnings = keep(e.warnings, s[1], "warning", f)
+	e.hints = keep(e.hints, s[2], "hint", f)
 	return e
 }
 
@@ -240,27 +240,36 @@ func lines(in []string) []string {
 	return out
 }
 
-func cost(ls []string) int {
+// lineCost is what a line takes with what stands around it.
+func lineCost(l string, f Format) int {
+	if f == JSON {
+		return Estimate(string(appendString(nil, l))) + 2
+	}
+	return Estimate(l) + 4
+}
+
+func cost(ls []string, f Format) int {
 	n := 0
 	for _, l := range ls {
-		n += Estimate(l) + 4
+		n += lineCost(l, f)
 	}
 	return n
 }
 
-// keep gives as many lines as fit, each cut if it must be, and a count of the rest.
-func keep(ls []string, budget int, noun string) []string {
-	if cost(ls) <= budget {
+// keep gives as many lines as fit, the first cut if it must be, and a count of the rest.
+func keep(ls []string, budget int, noun string, f Format) []string {
+	if cost(ls, f) <= budget {
 		return ls
 	}
 	out := make([]string, 0, len(ls))
 	left := budget - 12
 	for i, l := range ls {
-		c := Estimate(l) + 4
-		if c > left && i == 0 && left > 8 {
-			l = cutTokens(l, left-8) + "…"
-			c = left
+		if i == 0 && lineCost(l, f) > left && left > 8 {
+			for n := left - 8; n > 0 && lineCost(l, f) > left; n = n * 3 / 4 {
+				l = cutTokens(l, n) + "…"
+			}
 		}
+		c := lineCost(l, f)
 		if c > left {
 			return append(out, FormatCount(len(ls)-i, noun)+" left out")
 		}
@@ -271,7 +280,7 @@ func keep(ls []string, budget int, noun string) []string {
 }
 
 func (d *Doc) plain(x *context, blocks []block, budget int) string {
-	e := d.essentials(budget)
+	e := d.essentials(budget, Text)
 	var head, tail []string
 	head = append(head, e.summary...)
 	for _, w := range e.warnings {
@@ -311,7 +320,7 @@ func (d *Doc) plain(x *context, blocks []block, budget int) string {
 }
 
 func (d *Doc) json(x *context, blocks []block, budget int) string {
-	e := d.essentials(budget)
+	e := d.essentials(budget, JSON)
 	var head, tail []member
 	list := func(name string, ls []string) []member {
 		if len(ls) == 0 {
