@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -56,8 +57,8 @@ type Config struct {
 // endpoint is one host of the cluster.
 type endpoint struct {
 	scheme string // "https" or "http"
-	host   string // name or address without port, as certificates are checked against
-	addr   string // host:port
+
+	addr string // host:port
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -144,9 +145,13 @@ func parseHost(s string, defaultPort int) (endpoint, error) {
 		s = u.Host
 	}
 	host, port := s, ""
-	switch ip := net.ParseIP(strings.Trim(s, "[]")); {
-	case ip != nil:
-		host = strings.Trim(s, "[]")
+	switch {
+	case strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]"):
+		if host = s[1 : len(s)-1]; !isIP(host) {
+			return bad("not an IP address between the brackets")
+		}
+	case isIP(s):
+		host = s
 	case strings.HasPrefix(s, "[") || strings.Count(s, ":") == 1:
 		var err error
 		if host, port, err = net.SplitHostPort(s); err != nil {
@@ -155,7 +160,9 @@ func parseHost(s string, defaultPort int) (endpoint, error) {
 	case strings.Contains(s, ":"):
 		return bad("not HOST:PORT")
 	}
-	host = strings.TrimSuffix(host, ".")
+	if host = strings.TrimSuffix(host, "."); !isIP(host) {
+		host = strings.ToLower(host)
+	}
 	n := defaultPort
 	if port != "" {
 		var err error
@@ -169,7 +176,6 @@ func parseHost(s string, defaultPort int) (endpoint, error) {
 	if e.scheme == "http" && !isLoopback(host) {
 		return bad("http:// would send the token in the clear; it is taken for loopback addresses alone, use https://")
 	}
-	e.host = host
 	e.addr = net.JoinHostPort(host, strconv.Itoa(n))
 	return e, nil
 }
@@ -178,8 +184,8 @@ func isHostName(h string) bool {
 	if h == "" || len(h) > 253 {
 		return false
 	}
-	if ip, _, _ := strings.Cut(h, "%"); net.ParseIP(ip) != nil {
-		return true
+	if isIP(h) {
+		return !strings.ContainsAny(h, " /?#[]@")
 	}
 	for _, r := range h {
 		switch {
@@ -189,6 +195,12 @@ func isHostName(h string) bool {
 		}
 	}
 	return h[0] != '-' && h[0] != '.'
+}
+
+// isIP takes an IPv6 zone too.
+func isIP(s string) bool {
+	_, err := netip.ParseAddr(s)
+	return err == nil
 }
 
 // isLoopback judges by the text alone: a name other than localhost could

@@ -59,10 +59,7 @@ func (c *wireConn) seal() int {
 }
 
 // dialer makes connections of net/http's pool. Its errors are *Error.
-type dialer struct {
-	eps map[string]endpoint // by host:port
-	tls *tlsPolicy
-}
+type dialer struct{ tls *tlsPolicy }
 
 func (d *dialer) plain(ctx context.Context, _, addr string) (net.Conn, error) {
 	ctx, cancel := connectContext(ctx)
@@ -81,7 +78,12 @@ func (d *dialer) secure(ctx context.Context, _, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, connectError(err, addr)
 	}
-	tc := tls.Client(c, d.tls.config(d.eps[addr].host))
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		_ = c.Close()
+		return nil, connectError(err, addr)
+	}
+	tc := tls.Client(c, d.tls.config(host))
 	if err := tc.HandshakeContext(ctx); err != nil {
 		_ = c.Close()
 		if e := d.tls.handshakeError(err, addr); e != nil {

@@ -46,10 +46,7 @@ func NewTransport(c Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &dialer{eps: make(map[string]endpoint, len(eps)), tls: policy}
-	for _, e := range eps {
-		d.eps[e.addr] = e
-	}
+	d := &dialer{tls: policy}
 	var http1 http.Protocols
 	http1.SetHTTP1(true)
 	return &Transport{
