@@ -140,6 +140,8 @@ type Need struct {
 	Any bool
 	// Root: only root@pam by ticket may; no privilege and no token helps.
 	Root bool
+	// And holds what is needed together with this one.
+	And []Need
 	// Or holds other ways: satisfying one of them is enough as well.
 	Or []Need
 	// Param is the parameter that makes the demand; "" when it is the call as
@@ -150,7 +152,7 @@ type Need struct {
 // Met tells whether has, which says if the caller holds a privilege on a path,
 // satisfies the demand. Root demands are never met by privileges.
 func (n Need) Met(has func(path, priv string) bool) bool {
-	if n.met(has) {
+	if n.met(has) && !slices.ContainsFunc(n.And, func(o Need) bool { return !o.Met(has) }) {
 		return true
 	}
 	return slices.ContainsFunc(n.Or, func(o Need) bool { return o.Met(has) })
@@ -169,7 +171,7 @@ func (n Need) met(has func(path, priv string) bool) bool {
 
 // Lacking gives the privileges of n.Privs that the caller does not hold: all
 // of them when any would be enough and none is there, none when the demand is
-// met. Other ways (Or) are not looked at.
+// met. And and Or are not looked at.
 func (n Need) Lacking(has func(path, priv string) bool) []string {
 	if n.Root || n.met(has) {
 		return nil
@@ -195,6 +197,9 @@ func (n Need) String() string {
 			sep = "|"
 		}
 		s = n.Path + ", " + strings.Join(n.Privs, sep)
+	}
+	for _, o := range n.And {
+		s += " and " + o.String()
 	}
 	for _, o := range n.Or {
 		s += " or " + o.String()

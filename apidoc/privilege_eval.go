@@ -24,13 +24,12 @@ type Caller struct {
 type Verdict struct {
 	OK bool
 	// Missing lists what the caller lacks, in the order in which Proxmox finds
-	// it: the first is what its 403 names. Of an "or" each way is one Need.
+	// it; all of it is needed. It is empty where no privilege would help, such
+	// as a call that only the user in question may make.
 	Missing []Need
 	// Unsure: something could not be judged from here; OK false is then a
 	// guess, and so is true.
 	Unsure bool
-	// Either: Missing are alternatives, each of which would be enough.
-	Either bool
 }
 
 // EvalPermission tells whether a caller passes what the schema says about a
@@ -69,22 +68,30 @@ func (c Caller) eval(e *Expr, params map[string][]string) Verdict {
 			out.Unsure = out.Unsure || v.Unsure
 			if !v.OK {
 				out.OK = false
-				out.Either = len(out.Missing) == 0 && v.Either
 				out.Missing = append(out.Missing, v.Missing...)
 			}
 		}
 		return out
 	case OpOr:
-		out := Verdict{Either: true}
+		var out Verdict
+		var ways []Need
 		for _, a := range e.Args {
 			v := c.eval(a, params)
 			if v.OK {
 				return Verdict{OK: true, Unsure: v.Unsure}
 			}
 			out.Unsure = out.Unsure || v.Unsure
-			out.Missing = append(out.Missing, v.Missing...)
+			if len(v.Missing) > 0 {
+				way := v.Missing[0]
+				way.And = append(slices.Clone(way.And), v.Missing[1:]...)
+				ways = append(ways, way)
+			}
 		}
-		out.Either = len(out.Missing) > 1
+		if len(ways) > 0 {
+			way := ways[0]
+			way.Or = append(slices.Clone(way.Or), ways[1:]...)
+			out.Missing = []Need{way}
+		}
 		return out
 	case OpPerm:
 		if e.RequireParam != "" && len(params[e.RequireParam]) == 0 {

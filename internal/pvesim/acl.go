@@ -143,13 +143,13 @@ type grants map[string]bool
 // worked out, so it lives no longer than the world's lock is held.
 type aclView struct {
 	access *Access
-	pool   func(path string) string
+	world  *World
 	byPath map[string][]ACL
 	known  map[string]grants // user or token, blank, path
 }
 
 func newACLView(w *World) *aclView {
-	v := &aclView{access: w.access, pool: w.poolOf, byPath: map[string][]ACL{}, known: map[string]grants{}}
+	v := &aclView{access: w.access, world: w, byPath: map[string][]ACL{}, known: map[string]grants{}}
 	for _, e := range w.access.ACL {
 		v.byPath[e.Path] = append(v.byPath[e.Path], e)
 	}
@@ -204,7 +204,7 @@ func (v *aclView) of(who string, token bool, path string) grants {
 	}
 	g, blocked := v.along(who, token, path)
 	if !blocked {
-		if pool := v.pool(path); pool != "" {
+		if pool := v.world.poolOf(path); pool != "" {
 			extra, _ := v.along(who, token, "/pool/"+pool)
 			for p, down := range extra {
 				if _, ok := g[p]; !ok {
@@ -274,6 +274,23 @@ func levels(path string) []string {
 	}
 	if path != "/" {
 		out = append(out, path)
+	}
+	return out
+}
+
+// pooled lists the ACL paths of what stands in pools, and of the pools.
+func (v *aclView) pooled() []string {
+	var out []string
+	for _, p := range v.world.Pools {
+		out = append(out, "/pool/"+string(p.ID))
+		for _, id := range p.Storages {
+			out = append(out, "/storage/"+string(id))
+		}
+	}
+	for _, g := range v.world.Guests() {
+		if g.Pool != "" {
+			out = append(out, "/vms/"+g.ID.String())
+		}
 	}
 	return out
 }

@@ -1,6 +1,15 @@
 package pvesim
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"pvemcp/apidoc"
@@ -25,13 +34,17 @@ type Options struct {
 	// CheckOnly answers every call that passes routing and parameter check
 	// with data: null, whoever calls.
 	CheckOnly bool
-	// Clock gives the time; nil is time.Now.
+	// Clock gives the time; nil is the world's clock.
 	Clock func() time.Time
-	// NoAuthDelay leaves out the three seconds that Proxmox waits before a 401.
+	// NoAuthDelay leaves out the three seconds that Proxmox waits before a 401,
+	// and the five before it closes a connection without an answer.
 	NoAuthDelay bool
 	// OldErrors leaves the member "message" out of error bodies, as servers
 	// before 2025 do: the text stands in the reason phrase alone.
 	OldErrors bool
+	// Idle closes connections after that time without a request; 0 is the
+	// five seconds of Proxmox.
+	Idle time.Duration
 }
 
 /* What the other files of this package owe to the server and may expect of it.
@@ -47,7 +60,273 @@ World (world.go) has at least
 	func (w *World) localNode() string                         // the node whose pveproxy answers
 	func (w *World) nodeState(name string) (known, online bool)// for the hand-over: unknown 500, offline 595
 	func (w *World) poolOf(path string) string                 // pool of "/vms/100" or "/storage/x", "" if none: ACLs of pools
+	func (w *World) stateJSON() any                            // for GET /__sim/state; optional
 
 A call to /nodes/NODE/… whose method has proxyto: node reaches its handler only
 when NODE is online.
 */
+
+// Server is a running simulated cluster.
+type Server struct {
+	opts   Options
+	world  *World
+	schema *apidoc.Schema
+	tree   *pathTree
+
+	listener net.Listener
+	addr     netip.AddrPort
+	cert     *certificate
+	other    *certificate // shown while a wrong certificate is asked for
+	tickets  ticketBook
+	faults   faultBook
+	log      requestLog
+	count    atomic.Uint64
+
+	done    chan struct{}
+	closing sync.Once
+	conns   sync.WaitGroup
+	slots   chan struct{}
+	mu      sync.Mutex
+	open    map[net.Conn]struct{}
+}
+
+// Start makes a cluster and serves it until Close. Errors: an address that is
+// no loopback one or can't be listened on; a schema that can't be read.
+func Start(opts Options) (*Server, error) {
+	s := &Server{
+		opts:   opts,
+		world:  opts.World,
+		schema: opts.Schema,
+		done:   make(chan struct{}),
+		slots:  make(chan struct{}, maxConns),
+		open:   map[net.Conn]struct{}{},
+	}
+	if s.opts.Idle <= 0 {
+		s.opts.Idle = 5 * time.Second
+	}
+	if s.schema == nil {
+		newest, err := apidoc.Snapshot(apidoc.Newest)
+		if err != nil {
+			return nil, fmt.Errorf("pvesim: %w", err)
+		}
+		s.schema = newest
+	}
+	if s.world == nil {
+		s.world = newDefaultWorld(opts.Seed)
+	}
+	s.tree = newPathTree(s.schema)
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("pvesim: %w", err)
+	}
+	s.tickets = ticketBook{key: key}
+
+	listen := opts.Listen
+	if listen == "" {
+		listen = "127.0.0.1:0"
+	}
+	if err := loopback(listen); err != nil {
+		return nil, err
+	}
+	if opts.TLS {
+		var err error
+		if s.cert, err = newCertificate(s.world.localNode()); err != nil {
+			return nil, err
+		}
+		if s.other, err = newCertificate("other"); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, fmt.Errorf("pvesim: %w", err)
+	}
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	if !ok || !tcp.IP.IsLoopback() {
+		_ = l.Close()
+		return nil, fmt.Errorf("pvesim: %s is not a loopback address", l.Addr())
+	}
+	s.listener, s.addr = l, tcp.AddrPort()
+	s.conns.Add(1)
+	go s.accept()
+	return s, nil
+}
+
+// loopback refuses an address that others could reach, before it is bound.
+func loopback(listen string) error {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return fmt.Errorf("pvesim: listen address %q: want HOST:PORT", listen)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil || !ip.IsLoopback() {
+		return fmt.Errorf("pvesim: listen address %q: only loopback (127.0.0.1, [::1], localhost) is served", listen)
+	}
+	return nil
+}
+
+// URL gives scheme, host and port, such as https://127.0.0.1:40001.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.cert != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + s.addr.String()
+}
+
+// World gives the cluster behind the server.
+func (s *Server) World() *World { return s.world }
+
+// Schema gives the schema that decides about routes and parameters.
+func (s *Server) Schema() *apidoc.Schema { return s.schema }
+
+// Fingerprint gives the SHA-256 of the certificate as Proxmox shows it:
+// capital hex pairs with colons. It is empty without TLS.
+func (s *Server) Fingerprint() string {
+	if s.cert == nil {
+		return ""
+	}
+	return s.cert.fingerprint
+}
+
+// CertPEM gives the certificate, which is its own CA; nil without TLS.
+func (s *Server) CertPEM() []byte {
+	if s.cert == nil {
+		return nil
+	}
+	return s.cert.pem
+}
+
+// AddFault makes something go wrong from now on and gives its id. The error
+// says what about the fault can't be.
+func (s *Server) AddFault(f Fault) (id int, err error) { return s.faults.add(f) }
+
+// RemoveFault ends a fault; false when there is none with that id.
+func (s *Server) RemoveFault(id int) bool { return s.faults.remove(id) }
+
+// ClearFaults ends all faults.
+func (s *Server) ClearFaults() { s.faults.clear() }
+
+// Faults lists the faults in force, in the order in which they were added.
+func (s *Server) Faults() []Fault { return s.faults.all() }
+
+// Close ends all connections and waits until no handler runs any more.
+func (s *Server) Close() {
+	s.closing.Do(func() {
+		close(s.done)
+		_ = s.listener.Close()
+		s.mu.Lock()
+		for c := range s.open {
+			_ = c.Close()
+		}
+		s.mu.Unlock()
+	})
+	s.conns.Wait()
+}
+
+func (s *Server) now() time.Time {
+	if s.opts.Clock != nil {
+		return s.opts.Clock()
+	}
+	return s.world.Now()
+}
+
+// pause waits, or until the server is closed; it tells whether it waited to
+// the end.
+func (s *Server) pause(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.done:
+		return false
+	}
+}
+
+func (s *Server) accept() {
+	defer s.conns.Done()
+	for {
+		c, err := s.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			if !s.pause(10 * time.Millisecond) {
+				return
+			}
+			continue
+		}
+		select {
+		case s.slots <- struct{}{}:
+		default: // as Proxmox does when it has too many
+			_ = c.Close()
+			continue
+		}
+		if !s.keep(c) {
+			_ = c.Close()
+			return
+		}
+		go func() {
+			defer func() {
+				s.forget(c)
+				<-s.slots
+				s.conns.Done()
+			}()
+			s.serve(c)
+		}()
+	}
+}
+
+// keep notes an open connection; false once the server is closed.
+func (s *Server) keep(c net.Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.done:
+		return false
+	default:
+	}
+	s.open[c] = struct{}{}
+	s.conns.Add(1)
+	return true
+}
+
+func (s *Server) forget(c net.Conn) {
+	_ = c.Close()
+	s.mu.Lock()
+	delete(s.open, c)
+	s.mu.Unlock()
+}
+
+// tlsConfig is chosen per handshake, so that a test can swap the certificate.
+func (s *Server) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if s.faults.wrongCert() {
+				return &s.other.tls, nil
+			}
+			return &s.cert.tls, nil
+		},
+	}
+}
+
+func fingerprint(der []byte) string {
+	sum := sha256.Sum256(der)
+	out := make([]byte, 0, 95)
+	for i, b := range sum {
+		if i > 0 {
+			out = append(out, ':')
+		}
+		out = fmt.Appendf(out, "%02X", b)
+	}
+	return string(out)
+}
