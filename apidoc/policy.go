@@ -17,8 +17,13 @@ type Policy struct {
 	Task          bool       // the answer is the id of a task
 	Secrets       []ParamRef // parameters never shown or logged
 	ReturnsSecret bool       // the call exists to make a secret, which is in the answer
-	SecretFields  []string   // keys of the answer to mask with their value, as globs
 	Reason        string     // why a GET is not harmless
+
+	// SecretFields are globs for keys of the answer, at any depth, whose
+	// values are masked. In a list of rows that have a `key` or a `name` and
+	// a value, it is that name which counts; in an answer that is text, what
+	// stands before the first `:` or `=` of a line.
+	SecretFields []string
 }
 
 // Refs lists the parameters, of the path too, by the form in which they name
