@@ -131,6 +131,14 @@ func estimate(s string, limit int) (int, int) {
 		c, w := at(s, i)
 		start := i
 		switch {
+		case c == clDigit && s[i] < utf8.RuneSelf && (i+1 == len(s) || s[i+1] < utf8.RuneSelf):
+			// Up to three ASCII digits are one entry, whichever they are.
+			i++
+			for k := 1; k < 3 && i < len(s) && digit(s[i]); k++ {
+				i++
+			}
+			n += unit
+			continue
 		case letter(c):
 			i = word(s, i)
 			n += segments(s[start:i])
@@ -208,6 +216,19 @@ func next(s string, i int) class {
 // word gives the end of the word that starts at i: capitals, then small letters.
 func word(s string, i int) int {
 	small := false
+	for i < len(s) && s[i] < utf8.RuneSelf {
+		switch asciiClass[s[i]] {
+		case clLower:
+			small = true
+		case clUpper:
+			if small {
+				return i
+			}
+		default:
+			return i
+		}
+		i++
+	}
 	for i < len(s) {
 		c, w := at(s, i)
 		if !letter(c) || c == clUpper && small {
@@ -236,6 +257,18 @@ const (
 // segments gives the cost of piece, in units: its entries of the vocabulary,
 // each the longest that matches.
 func segments(piece string) int {
+	if len(piece) == 1 {
+		return unit
+	}
+	if len(piece) <= vocabMaxLen {
+		h := uint64(hashSeed)
+		for i := range len(piece) {
+			h = hashByte(h, piece[i])
+		}
+		if inVocab(h) {
+			return unit
+		}
+	}
 	n, top := 0, byte(0)
 	for len(piece) > 0 {
 		h := uint64(hashSeed)
