@@ -23,7 +23,7 @@ func decodeMethod(e *Endpoint) (*Method, error) {
 		return nil, unreadable("method "+e.String()+" is not an object", nil)
 	}
 	d := &decoder{}
-	m := &Method{Verb: e.Verb, Path: e.Path}
+	m := &Method{Verb: e.Verb, Path: e.Path, era: e.era}
 	for _, key := range sortedKeys(obj) {
 		v := obj[key]
 		switch key {

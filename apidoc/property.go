@@ -93,6 +93,8 @@ type Method struct {
 	// Unknown lists constructs that this package has never seen, each with its
 	// place. The generator refuses them; at run time they are left out.
 	Unknown []string
+
+	era era // the release whose rules the check follows
 }
 
 // PathParams gives the names in braces in the method's path, in order.

@@ -39,6 +39,7 @@ type Endpoint struct {
 	Path string // template, such as /nodes/{node}/qemu/{vmid}/config
 
 	raw    []byte
+	era    era
 	once   sync.Once
 	method *Method
 	err    error
@@ -177,7 +178,7 @@ func (s *Schema) readInfo(b []byte, at, depth int, n *node) (int, error) {
 		if n.ends[verb.index()] != nil {
 			return 0, unreadable(fmt.Sprintf("not a Proxmox schema: %s twice in the info at byte %d", verb, at), nil)
 		}
-		e := &Endpoint{Verb: verb, raw: b[at:end:end]}
+		e := &Endpoint{Verb: verb, raw: b[at:end:end], era: eraOf(s.Version)}
 		n.ends[verb.index()] = e
 		s.endpoints = append(s.endpoints, e)
 		return end, nil

@@ -1,0 +1,486 @@
+package apidoc
+
+import (
+	"fmt"
+	"strings"
+)
+
+// checker walks one set of parameters along a schema and notes faults under
+// the keys that Proxmox would use.
+type checker struct {
+	era        era
+	verb       Verb
+	path       string
+	pathValues []PathValue
+	faults     []Fault
+	grammar    map[string]*Property // set while inside a property string
+	suggested  int
+	depth      int
+}
+
+// maxSuggestions bounds the look-ups of near names in one check; they cost
+// more than the check itself.
+const maxSuggestions = 16
+
+// maxNesting bounds nesting: a JSON body or a schema may be as deep as it likes.
+const maxNesting = 64
+
+func (c *checker) fault(param string, kind FaultKind, reason string) {
+	if param == "" {
+		param = "_root"
+	}
+	c.faults = append(c.faults, Fault{Param: param, Kind: kind, Reason: reason})
+}
+
+// suggest adds near names or values to the last fault.
+func (c *checker) suggest(word string, candidates []string) {
+	if c.suggested++; c.suggested <= maxSuggestions {
+		c.faults[len(c.faults)-1].Nearest = Nearest(word, candidates, 3)
+	}
+}
+
+func join(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+// unknowns collects keys that a member of an allOf does not know.
+type unknowns map[string]Fault
+
+// value checks one value (which may be absent) at the key at.name. instance is
+// the value of the sibling that selects the variant, typed tells that the
+// property names such a sibling. Keys that an object does not know go to
+// collect if that is set.
+func (c *checker) value(v value, p *Property, at, name, instance string, typed bool, collect unknowns) {
+	if c.depth++; c.depth > maxNesting {
+		c.depth--
+		return
+	}
+	c.valueIn(v, p, at, name, instance, typed, collect)
+	c.depth--
+}
+
+func (c *checker) valueIn(v value, p *Property, at, name, instance string, typed bool, collect unknowns) {
+	optional := p.Optional || p.Group
+	hasInstance := typed && instance != "" && instance != "0"
+	switch {
+	case len(p.OneOf) > 0 && p.TypePropertySchema == nil:
+		if p.TypeProperty != "" {
+			optional = true
+			if hasInstance {
+				for _, alt := range p.OneOf {
+					if alt.InstanceTypes == nil {
+						c.fault(join(at, name), FaultMalformed, "the schema does not say for which types this counts")
+						return
+					}
+					if contains(alt.InstanceTypes, instance) {
+						optional = alt.Optional
+						c.value(v, alt, at, name, "", false, nil)
+					}
+				}
+			}
+		} else if !c.anyOf(v, p.OneOf, join(at, name)) {
+			return
+		}
+	case hasInstance:
+		if p.InstanceTypes == nil {
+			c.fault(join(at, name), FaultMalformed, "the schema does not say for which types this counts")
+			return
+		}
+		if !contains(p.InstanceTypes, instance) {
+			optional = true
+		}
+	}
+	if p.Alias != "" {
+		return
+	}
+	if v.kind == undefined {
+		if p.Type != Null && !optional {
+			c.fault(join(at, name), FaultMissing, "missing, but required"+expected(p))
+		}
+		return
+	}
+	if reason := c.typeFault(v, p); reason != "" {
+		c.fault(join(at, name), FaultType, reason)
+		return
+	}
+	switch v.kind {
+	case listValue:
+		if p.Items != nil {
+			for i, item := range v.list {
+				c.value(item, p.Items, "", fmt.Sprintf("%s[%d]", join(at, name), i), "", false, nil)
+			}
+		}
+	case objectValue:
+		switch {
+		case p.HasProperties || p.Properties != nil || p.Extra == ExtraAllowed || p.Extra == ExtraSchema:
+			c.object(v.object, p, join(at, name), "", collect)
+		case len(p.AllOf) > 0:
+			c.allOf(v, p, join(at, name), collect)
+		case p.TypePropertySchema != nil:
+			c.variants(v.object, p, join(at, name), collect)
+		}
+	default:
+		if len(p.AllOf) > 0 || p.TypePropertySchema != nil {
+			c.fault(join(at, name), FaultType, "must be a JSON object")
+			return
+		}
+		c.scalar(v, p, at, name)
+	}
+}
+
+// anyOf tries alternatives that no sibling selects; the first that fits counts.
+func (c *checker) anyOf(v value, alternatives []*Property, at string) bool {
+	var all []Fault
+	for i, alt := range alternatives {
+		try := checker{era: c.era, verb: c.verb, path: c.path, suggested: c.suggested, depth: c.depth}
+		try.value(v, alt, "", fmt.Sprintf("%s.oneOf[%d]", at, i), "", false, nil)
+		if len(try.faults) == 0 {
+			return true
+		}
+		all = append(all, try.faults...)
+	}
+	c.faults = append(c.faults, all...)
+	return false
+}
+
+// typeFault gives the reason why a value is not of the declared type, or "".
+func (c *checker) typeFault(v value, p *Property) string {
+	switch p.Type {
+	case Untyped, Any:
+		return ""
+	case Null:
+		return "must be left out"
+	case Array:
+		if v.kind != listValue {
+			return "must be a list; give the key once for each item, " + show(v.word()) + " is none"
+		}
+		return ""
+	case Object:
+		if v.kind != objectValue {
+			return "must be a JSON object"
+		}
+		return ""
+	}
+	switch v.kind {
+	case listValue:
+		return fmt.Sprintf("given %d times or as a list; one %s is expected", len(v.list), p.Type)
+	case objectValue:
+		return fmt.Sprintf("is a JSON object; one %s is expected", p.Type)
+	case boolValue:
+		if p.Type == Boolean && !c.era.before(8, 0) {
+			return ""
+		}
+		return fmt.Sprintf("is JSON true or false; %s is expected", typeForm(p))
+	}
+	ok := true
+	switch p.Type {
+	case Boolean:
+		ok = v.text == "1" || v.text == "0"
+	case Integer:
+		ok = looksInteger(v.text)
+	case Number:
+		ok = looksNumber(v.text)
+	}
+	if ok {
+		return ""
+	}
+	return show(v.text) + " is not " + typeForm(p)
+}
+
+// object checks the members of an object. but names a key that is never
+// unknown: the one that selected the variant.
+func (c *checker) object(given map[string]value, p *Property, at, but string, collect unknowns) {
+	given = c.aliases(given, p, at)
+	for name, q := range p.Properties {
+		if strings.HasSuffix(name, "[n]") {
+			continue
+		}
+		v, ok := given[name]
+		if !ok && q.Optional && q.OneOf == nil && q.TypeProperty == "" {
+			continue
+		}
+		instance, typed := "", q.TypeProperty != ""
+		if typed {
+			instance = given[q.TypeProperty].word()
+		}
+		c.value(v, q, at, name, instance, typed, nil)
+	}
+	for name, v := range given {
+		q := p.Properties[name]
+		if q == nil || strings.HasSuffix(name, "[n]") {
+			if q = member(p.Properties, name); q != nil {
+				c.value(v, q, at, name, "", false, nil)
+			}
+		}
+		if q != nil {
+			c.required(given, q, at, name)
+			if len(q.OneOf) == 0 || knownVariant(q, given[q.TypeProperty].word()) {
+				continue
+			}
+		}
+		switch {
+		case p.Extra == ExtraRefused:
+			if name != but || name == "" {
+				c.unknown(p, at, name, collect)
+			}
+		case p.Extra == ExtraSchema:
+			c.value(v, p.AdditionalSchema, at, name, "", false, nil)
+		}
+	}
+}
+
+// aliases renames keys that are another name for a key. Only property strings
+// have such keys in published schemas, and those come here resolved.
+func (c *checker) aliases(given map[string]value, p *Property, at string) map[string]value {
+	if c.grammar != nil {
+		return given
+	}
+	copied := false
+	for name := range given {
+		q := p.Properties[name]
+		if q == nil || q.Alias == "" || c.era.before(9, 1) {
+			continue
+		}
+		if _, both := given[q.Alias]; both {
+			c.fault(join(at, name), FaultConflict, "is another name for "+q.Alias+", which is given too")
+			continue
+		}
+		if !copied {
+			fresh := make(map[string]value, len(given))
+			for k, v := range given {
+				fresh[k] = v
+			}
+			given, copied = fresh, true
+		}
+		given[q.Alias] = given[name]
+		delete(given, name)
+	}
+	return given
+}
+
+func (c *checker) required(given map[string]value, q *Property, at, name string) {
+	if q.Requires != "" && given[q.Requires].kind == undefined {
+		c.fault(join(at, q.Requires), FaultRequires, "must be given with "+join(at, name))
+	}
+	if q.RequiresSchema != nil {
+		c.value(value{kind: objectValue, object: given}, q.RequiresSchema, "", at, "", false, nil)
+	}
+}
+
+// knownVariant tells whether a property with alternatives counts for a type.
+func knownVariant(q *Property, instance string) bool {
+	for _, alt := range q.OneOf {
+		if alt.InstanceTypes == nil || contains(alt.InstanceTypes, instance) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) unknown(p *Property, at, name string, collect unknowns) {
+	if at == "" && c.isPathValue(name) {
+		return // the server's router put it there; the schema forgot it
+	}
+	key := join(at, name)
+	before := len(c.faults)
+	if q, index := indexed(p.Properties, name); q != nil && index < 0 {
+		base := strings.TrimRight(name, "0123456789")
+		reason := "unknown parameter; " + base + " takes a number without leading zeros"
+		if last, ok := lastIndex[base]; ok {
+			reason = fmt.Sprintf("unknown parameter; %s goes from %s0 to %s%d", base, base, base, last)
+		}
+		c.fault(key, FaultUnknown, reason)
+	} else {
+		word := "unknown parameter"
+		if c.grammar != nil {
+			word = "unknown key"
+		}
+		c.fault(key, FaultUnknown, word)
+		if c.suggested < maxSuggestions {
+			c.suggest(name, suggestable(p))
+		}
+	}
+	if collect != nil {
+		collect[key] = c.faults[before]
+		c.faults = c.faults[:before]
+	}
+}
+
+func (c *checker) isPathValue(name string) bool {
+	for _, pv := range c.pathValues {
+		if pv.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// suggestable lists names as one would write them: net[n] as net0.
+func suggestable(p *Property) []string {
+	names := make([]string, 0, len(p.Properties))
+	for name := range p.Properties {
+		if base, ok := strings.CutSuffix(name, "[n]"); ok {
+			name = base + "0"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// allOf checks an object against every member; a key that all members do not
+// know is unknown.
+func (c *checker) allOf(v value, p *Property, at string, collect unknowns) {
+	var common unknowns
+	for i, part := range p.AllOf {
+		found := unknowns{}
+		c.value(v, part, "", at, "", false, found)
+		if i == 0 {
+			common = found
+			continue
+		}
+		for key := range common {
+			if _, ok := found[key]; !ok {
+				delete(common, key)
+			}
+		}
+	}
+	for key, f := range common {
+		if collect != nil {
+			collect[key] = f
+			continue
+		}
+		c.faults = append(c.faults, f)
+		if !strings.Contains(f.Reason, ";") {
+			c.suggest(strings.TrimPrefix(key, at+"."), allNames(p))
+		}
+	}
+}
+
+// allNames lists the names that any part of a schema declares.
+func allNames(p *Property) []string {
+	names := suggestable(p)
+	for _, part := range p.AllOf {
+		names = append(names, allNames(part)...)
+	}
+	for _, part := range p.OneOf {
+		names = append(names, allNames(part)...)
+	}
+	return names
+}
+
+// variants checks an object whose schema is selected by one of its keys.
+func (c *checker) variants(given map[string]value, p *Property, at string, collect unknowns) {
+	key := p.TypeProperty
+	t := given[key]
+	allUnknown := func() {
+		for name := range given {
+			if name != key {
+				c.unknown(&Property{}, at, name, collect)
+			}
+		}
+	}
+	if t.kind == undefined {
+		allUnknown()
+		if !p.Optional {
+			c.fault(join(at, key), FaultMissing, "missing, but it says which parameters apply"+expected(p.TypePropertySchema))
+		}
+		return
+	}
+	before := len(c.faults)
+	c.value(t, p.TypePropertySchema, at, key, "", false, nil)
+	if len(c.faults) > before {
+		allUnknown()
+		return
+	}
+	for _, variant := range p.OneOf {
+		if variant.InstanceType == t.word() {
+			prefix := "oneOf[" + t.word() + "]"
+			if at != "" {
+				prefix = at + "." + prefix
+			}
+			c.variant(given, variant, prefix, at, key, collect)
+			return
+		}
+	}
+	c.fault(at, FaultVariant, show(t.word())+" is no variant of "+key)
+}
+
+// variant checks an object against the selected schema. Faults are keyed by
+// the variant, unknown keys by the object that they stand in.
+func (c *checker) variant(given map[string]value, p *Property, prefix, at, key string, collect unknowns) {
+	if !p.HasProperties {
+		return
+	}
+	found := unknowns{}
+	c.object(given, p, prefix, key, found)
+	for name, f := range found {
+		plain := join(at, strings.TrimPrefix(name, prefix+"."))
+		if c.isPathValue(plain) && at == "" {
+			continue
+		}
+		if collect == nil {
+			c.faults = append(c.faults, f)
+			continue
+		}
+		f.Param = plain
+		collect[plain] = f
+	}
+}
+
+// scalar runs the tests of a text in Proxmox's order; the first that fails
+// is the fault.
+func (c *checker) scalar(v value, p *Property, at, name string) {
+	s := v.text
+	switch {
+	case p.Nested != nil:
+		if f, ok := c.propertyString(s, p.Nested, nil, join(at, name)); !ok {
+			c.faults = append(c.faults, f)
+			return
+		}
+	case p.Format != "":
+		if f, ok := c.format(s, p.Format, at, name); !ok {
+			c.faults = append(c.faults, f)
+			return
+		}
+	}
+	key := func() string { return join(at, name) }
+	if p.Pattern != "" && !schemaPattern(p.Pattern).match(s) {
+		c.fault(key(), FaultPattern, show(s)+" does not fit "+patternForm(p))
+		return
+	}
+	if p.MaxLength != nil && len(s) > *p.MaxLength {
+		if n := characters(s); n > *p.MaxLength {
+			c.fault(key(), FaultLength, fmt.Sprintf("has %d characters; at most %d are allowed", n, *p.MaxLength))
+			return
+		}
+	}
+	if p.MinLength != nil {
+		if n := characters(s); n < *p.MinLength {
+			c.fault(key(), FaultLength, fmt.Sprintf("has %s; at least %d are needed", count(n, "character"), *p.MinLength))
+			return
+		}
+	}
+	if (p.Maximum != nil || p.Minimum != nil) && looksNumber(s) {
+		n := numeric(s)
+		if p.Maximum != nil && n > *p.Maximum || p.Minimum != nil && n < *p.Minimum {
+			c.fault(key(), FaultRange, show(s)+" is out of range; "+rangeForm(p))
+			return
+		}
+	}
+	if p.Enum != nil && !contains(p.Enum, s) {
+		c.fault(key(), FaultEnum, show(s)+" is not allowed; "+enumForm(p.Enum))
+		c.suggest(s, p.Enum)
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, item := range list {
+		if item == s {
+			return true
+		}
+	}
+	return false
+}
