@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,9 +21,17 @@ const (
 	statusNodeCut     = 597
 )
 
+// maxRefusal bounds what is read of an answer that is no success: its reason
+// stands in the status line, its faults in a few lines.
+const maxRefusal = 1 << 20
+
 // readAll reads a body that the transport has bounded.
 func readAll(resp *http.Response) ([]byte, error) {
 	var buf bytes.Buffer
+	if resp.StatusCode >= 300 {
+		_, err := buf.ReadFrom(io.LimitReader(resp.Body, maxRefusal))
+		return buf.Bytes(), err
+	}
 	if n := resp.ContentLength; n > 0 {
 		buf.Grow(int(min(n, 8<<20)) + bytes.MinRead)
 	}

@@ -192,6 +192,7 @@ func TestReplies(t *testing.T) {
 }
 
 func TestDeepNestingIsRefusedFast(t *testing.T) {
+	t.Parallel()
 	for _, open := range []string{"[", `{"a":`} {
 		body := `{"data":` + strings.Repeat(open, 10<<20/len(open))
 		f := newFake(t, nil, fixed(200, "OK", body))

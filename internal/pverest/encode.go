@@ -61,7 +61,14 @@ func EncodeParams(p any) (Values, error) {
 	}
 	for i := range plan {
 		f := &plan[i]
-		if err := f.put(out, f.name, v.FieldByIndex(f.index)); err != nil {
+		field := v.Field(f.index[0])
+		if len(f.index) > 1 {
+			field = v.FieldByIndex(f.index)
+		}
+		if f.optional && field.IsNil() {
+			continue // most fields of most calls
+		}
+		if err := f.put(out, f.name, field); err != nil {
 			return nil, err
 		}
 	}
@@ -72,6 +79,8 @@ type fieldPlan struct {
 	name  string
 	index []int
 	put   putFunc
+	// optional: of a kind that can be nil, and nil means absent
+	optional bool
 }
 
 // putFunc adds the value under the name.
@@ -142,6 +151,10 @@ func makePlan(t reflect.Type) ([]fieldPlan, error) {
 			}
 			if err != nil {
 				return fmt.Errorf("params field %s: %w", where, err)
+			}
+			switch sf.Type.Kind() {
+			case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
+				f.optional = true
 			}
 			plan = append(plan, f)
 		}

@@ -157,11 +157,16 @@ func skipNested(b []byte, i int) (int, error) {
 		}
 		switch c {
 		case '"':
-			end, err := skipString(b, i)
-			if err != nil {
-				return 0, err
+			// Most strings are short: a plain loop beats calls here.
+			for i++; i < len(b) && b[i] != '"'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
 			}
-			i = end
+			if i >= len(b) {
+				return 0, errCut
+			}
+			i++
 			continue
 		case '{', '[':
 			if depth == MaxDepth {

@@ -241,6 +241,7 @@ func TestReadsAreRetried(t *testing.T) {
 }
 
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	for host, want := range map[string]Detail{
 		"http://" + deadAddr(t):          DetailRefused,
 		"https://" + deadAddr(t):         DetailRefused,
@@ -343,9 +344,10 @@ func TestForeignServers(t *testing.T) {
 }
 
 func TestAnswerLimit(t *testing.T) {
+	t.Parallel()
 	var packed bytes.Buffer
 	zw := gzip.NewWriter(&packed)
-	_, _ = zw.Write([]byte(`{"data":"` + strings.Repeat("x", 10<<20) + `"}`))
+	_, _ = zw.Write([]byte(`{"data":"` + strings.Repeat("x", 4<<20) + `"}`))
 	require.NoError(t, zw.Close())
 	require.Less(t, packed.Len(), 100<<10)
 	f := newFake(t, nil, func(c net.Conn, a arrival) bool {
@@ -377,6 +379,7 @@ func TestAnswerLimit(t *testing.T) {
 }
 
 func TestParallelBound(t *testing.T) {
+	t.Parallel()
 	var now, most atomic.Int64
 	f := newFake(t, nil, func(c net.Conn, _ arrival) bool {
 		n := now.Add(1)
@@ -422,6 +425,7 @@ func TestParallelBound(t *testing.T) {
 // Proxmox ends a connection after 100 requests with Connection: close, and
 // after 5 s of idling; neither may show.
 func TestKeepAliveLimits(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	perConn := map[net.Conn]int{}
 	f := newFake(t, nil, func(c net.Conn, _ arrival) bool {
