@@ -72,9 +72,16 @@ func schemaMethods(t *testing.T, file string) []MethodInfo {
 	return methods
 }
 
+// factsRead keeps what facts has read, by version; these tests don't run in
+// parallel.
+var factsRead = map[string][]MethodInfo{}
+
 func facts(t *testing.T, version string) []MethodInfo {
 	t.Helper()
-	return schemaMethods(t, filepath.Join("..", "apidoc", "facts", "pve-"+version+".json"))
+	if factsRead[version] == nil {
+		factsRead[version] = schemaMethods(t, filepath.Join("..", "apidoc", "facts", "pve-"+version+".json"))
+	}
+	return factsRead[version]
 }
 
 var readOnce = sync.OnceValues(DefaultOverlay)
