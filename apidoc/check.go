@@ -162,14 +162,40 @@ func (m *Method) check(values []PathValue, given map[string]value) *CheckError {
 	}
 	if len(c.faults) == 0 {
 		c.pathValues = values
-		c.normalise(given, m.Parameters)
-		c.value(value{kind: objectValue, object: given}, m.Parameters, "", "", "", false, nil)
+		schema := m.Parameters
+		if c.takesNothing(schema) {
+			schema = noParameters
+		}
+		c.normalise(given, schema)
+		c.value(value{kind: objectValue, object: given}, schema, "", "", "", false, nil)
 	}
 	if len(c.faults) == 0 {
 		return nil
 	}
 	sort.SliceStable(c.faults, func(i, j int) bool { return c.faults[i].Param < c.faults[j].Param })
 	return &CheckError{Verb: m.Verb, Path: m.Path, Faults: c.faults}
+}
+
+var noParameters = &Property{HasProperties: true, Extra: ExtraRefused}
+
+// anythingGoes are methods that take unknown parameters although their schema
+// forbids them: their declaration lacks the properties key, without which
+// Proxmox looks at nothing. Published schemas drop an empty properties, so
+// that these look like the methods that declare it; here they are told apart,
+// by verdicts and by pve-firewall's and pve-manager's declarations.
+var anythingGoes = map[string]bool{
+	"/access/ticket":                              true,
+	"/cluster/firewall":                           true,
+	"/cluster/firewall/macros":                    true,
+	"/cluster/firewall/options":                   true,
+	"/cluster/notifications/matcher-field-values": true,
+	"/cluster/qemu/custom-cpu-models":             true,
+}
+
+// takesNothing tells whether a method has no parameters and refuses any.
+func (c *checker) takesNothing(p *Property) bool {
+	return !p.HasProperties && p.Extra == ExtraRefused && p.AllOf == nil && p.OneOf == nil &&
+		!(c.verb == GET && anythingGoes[c.path])
 }
 
 // normalise does what the server does to parameters in front of its check: a
