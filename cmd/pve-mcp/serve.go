@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"pvemcp/curated"
+	"pvemcp/curated/gate"
+	"pvemcp/internal/pverest"
+	"pvemcp/internal/settings"
+)
+
+// connection are the flags of every command that talks to a cluster.
+type connection struct {
+	envFile string
+	demo    bool
+}
+
+func (f *connection) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.envFile, "env-file", "", "file of NAME=value lines with settings; the environment wins")
+	cmd.Flags().BoolVar(&f.demo, "demo", false, "use the embedded cluster instead of a real one")
+}
+
+// open makes the server of tools for the configured cluster, or for the
+// embedded one. close ends what was started for it.
+func (f *connection) open() (s *curated.Server, close func(), err error) {
+	c, err := settings.Load(settings.Options{Environ: os.Environ(), EnvFile: f.envFile, Offline: f.demo})
+	if err != nil {
+		return nil, nil, &useError{err}
+	}
+	for _, note := range c.Notes {
+		fmt.Fprintln(os.Stderr, "pve-mcp: "+note)
+	}
+	close = func() {}
+	if f.demo {
+		if close, err = startDemo(c); err != nil {
+			return nil, nil, err
+		}
+	}
+	s, err = connect(c)
+	if err != nil {
+		close()
+		return nil, nil, &useError{err}
+	}
+	return s, close, nil
+}
+
+// connect puts transport and tools together. Nothing is sent yet.
+func connect(c *settings.Config) (*curated.Server, error) {
+	token, err := pverest.ParseTokenID(c.TokenID, c.TokenSecret)
+	if err != nil {
+		return nil, fmt.Errorf("PROXMOX_TOKEN_ID or PROXMOX_TOKEN_SECRET: %w", err)
+	}
+	transport, err := pverest.NewTransport(pverest.Config{
+		Hosts: c.Hosts, Port: c.Port, Token: token, CAFile: c.CAFile, Fingerprint: c.Fingerprint,
+		Insecure: c.Insecure, Timeout: c.Timeout, Parallel: c.Parallel, UserAgent: "pve-mcp/" + version,
+	})
+	if err != nil {
+		return nil, err
+	}
+	mode := gate.ReadOnly
+	if c.Mode == settings.Full {
+		mode = gate.Full
+	}
+	return curated.New(curated.Options{
+		Version: version, Transport: transport, TokenID: c.TokenID, Mode: mode, Toolsets: c.Toolsets, MaxTokens: c.MaxTokens,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+}
+
+func newServeCommand() *cobra.Command {
+	f := &connection{}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve over stdio (the default)", Args: cobra.NoArgs,
+		Long: "Serves the tools over the Model Context Protocol on standard input and output.\nLogs go to standard error.\n\nSettings (environment variables):\n" + settingsHelp(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, done, err := f.open()
+			if err != nil {
+				return err
+			}
+			defer done()
+			err = s.MCP().Run(cmd.Context(), &mcp.StdioTransport{})
+			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+				return nil
+			}
+			return err
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// settingsHelp lists all settings, from their one declaration.
+func settingsHelp() string {
+	text, group := "", ""
+	for _, s := range settings.All() {
+		if s.Group != group {
+			group = s.Group
+			text += "\n  " + group + "\n"
+		}
+		text += fmt.Sprintf("    %-22s %s", s.Env(), s.Help)
+		if s.Default != "" {
+			text += " Default " + s.Default + "."
+		}
+		text += "\n"
+	}
+	return text
+}

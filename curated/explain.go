@@ -1,0 +1,230 @@
+package curated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"pvemcp/apidoc"
+	"pvemcp/curated/gate"
+	"pvemcp/curated/render"
+	"pvemcp/internal/pverest"
+)
+
+// explain puts an error into words for the agent: what happened, why, and what
+// to do next. It is the only place where this happens.
+func (s *Server) explain(ctx context.Context, tool string, err error) string {
+	var (
+		arg     *ArgError
+		shape   *render.Error
+		refusal *gate.Refusal
+		lookup  *apidoc.LookupError
+		check   *apidoc.CheckError
+		missing *NotFoundError
+		rest    *pverest.Error
+	)
+	switch {
+	case errors.As(err, &arg):
+		return arg.Error()
+	case errors.As(err, &shape):
+		return shape.Error()
+	case errors.As(err, &refusal):
+		return explainRefusal(refusal)
+	case errors.As(err, &lookup):
+		return s.explainLookup(lookup)
+	case errors.As(err, &check):
+		return explainCheck(check)
+	case errors.As(err, &missing):
+		return missing.Error()
+	case errors.As(err, &rest):
+		return s.explainProxmox(rest)
+	case errors.Is(err, context.Canceled):
+		return "cancelled by the client; nothing was changed"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "the time for this call ran out"
+	}
+	return err.Error()
+}
+
+func explainRefusal(r *gate.Refusal) string {
+	switch r.Kind {
+	case gate.NotInReadonly:
+		if r.Template == "" {
+			return fmt.Sprintf("%s is refused: no version of Proxmox's API that pve-mcp knows has this method, so it counts as dangerous, and the server runs readonly. Nothing was sent.", r.Op)
+		}
+		if r.Reason != "" {
+			return fmt.Sprintf("%s is refused in readonly mode: %s. Nothing was sent. Only the server's user can allow it, with PROXMOX_MODE=full.", r.Op, r.Reason)
+		}
+		return fmt.Sprintf("%s would change something and the server runs readonly. Nothing was sent. Only its user can change that, with PROXMOX_MODE=full.", r.Op)
+	case gate.NeedsConfirm:
+		return fmt.Sprintf("%s (class %s) was not made: repeat with confirm=true, after dry_run=true showed that it does what is wanted.", r.Op, r.Class)
+	case gate.NeedsDataLoss:
+		why := "it may destroy data for good"
+		if r.Class == apidoc.Access {
+			why = "it changes who may do what"
+		}
+		if len(r.Raised) > 0 {
+			why += " (" + r.Raised[0].String() + ")"
+		}
+		return fmt.Sprintf("%s was not made: %s. If the user wants exactly that, repeat with confirm=true and i_understand_data_loss=true.", r.Op, why)
+	case gate.ShellClosed:
+		return fmt.Sprintf("%s runs commands or opens a console, which this server does not allow. Nothing was sent.", r.Op)
+	case gate.NoGrant:
+		return fmt.Sprintf("%s was not made: it is not the call that was confirmed. Nothing was sent.", r.Op)
+	}
+	return r.Error() + ". Nothing was sent."
+}
+
+func (s *Server) explainLookup(e *apidoc.LookupError) string {
+	text := e.Error()
+	if len(e.Verbs) > 0 {
+		return text + ". Nothing was sent."
+	}
+	return text + ". Nothing was sent; a path looks like /nodes/pve1/qemu/100/config."
+}
+
+func explainCheck(e *apidoc.CheckError) string {
+	lines := []string{fmt.Sprintf("%s %s was not sent, because Proxmox would refuse its parameters:", e.Verb, e.Path)}
+	for _, f := range e.Faults {
+		line := "- " + f.Param + ": " + f.Reason
+		if len(f.Nearest) > 0 && !strings.Contains(f.Reason, f.Nearest[0]) {
+			line += "; did you mean " + strings.Join(f.Nearest, ", ") + "?"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// explainProxmox is for what came back from Proxmox, or did not.
+func (s *Server) explainProxmox(e *pverest.Error) string {
+	said := e.Message
+	if said == "" {
+		said = e.Reason
+	}
+	said = render.Line(said)
+	switch e.Kind {
+	case pverest.KindForbidden:
+		return s.explainForbidden(e, said)
+	case pverest.KindUnauthorized:
+		return fmt.Sprintf("Proxmox refused the login (401 %s). The token id must be USER@REALM!NAME (now %q) and the secret the one shown when it was created; an expired token, a disabled user and a deleted token look the same. Check with: pveum user token list %s", said, s.o.TokenID, userOf(s.o.TokenID))
+	case pverest.KindParameter:
+		lines := []string{fmt.Sprintf("Proxmox refused %s: %s", e.Op, said)}
+		names := make([]string, 0, len(e.Params))
+		for name := range e.Params {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		for _, name := range names {
+			lines = append(lines, "- "+name+": "+render.Line(e.Params[name]))
+		}
+		return strings.Join(lines, "\n")
+	case pverest.KindNotImplemented:
+		return fmt.Sprintf("%s does not exist in this cluster's version of Proxmox (%s).", e.Op, said)
+	case pverest.KindNodeOffline:
+		return fmt.Sprintf("Node %s can't be reached (595 %s): it is down or cut off from the cluster. Nothing was changed. pve_cluster_status shows which nodes are online.", e.Node, said)
+	case pverest.KindProxy:
+		return fmt.Sprintf("Node %s did not answer the node that was asked (%d %s): it may be overloaded or hang on a storage. Try again; pve_health tells more.", e.Node, e.Status, said)
+	case pverest.KindUnknownOutcome:
+		return fmt.Sprintf("%s was sent and its answer was lost (%s): it may or may not have been done. Do not repeat it blindly; look first (pve_tasks, or the object's own state).", e.Op, said)
+	case pverest.KindLocked:
+		return s.explainLocked(e, said)
+	case pverest.KindNotFound:
+		return fmt.Sprintf("%s: %s", e.Op, said)
+	case pverest.KindUnreachable, pverest.KindTLS, pverest.KindTimeout, pverest.KindNotProxmox:
+		return explainConnection(e)
+	case pverest.KindServer, pverest.KindConflict:
+		return fmt.Sprintf("Proxmox answered %s with %d: %s", e.Op, e.Status, said)
+	}
+	return e.Error()
+}
+
+func explainConnection(e *pverest.Error) string {
+	text := e.Error()
+	switch {
+	case e.Kind == pverest.KindUnreachable && e.Detail == pverest.DetailDNS:
+		return text + ". The host name in PROXMOX_HOST is not known here: check its spelling, or give the IP address."
+	case e.Kind == pverest.KindUnreachable && e.Detail == pverest.DetailRefused:
+		return text + ". Nothing listens there: is it a Proxmox node, and is the port 8006?"
+	case e.Kind == pverest.KindUnreachable:
+		return text + ". Check network, firewall and PROXMOX_HOST."
+	case e.Kind == pverest.KindTimeout:
+		return text + ". A hanging storage or an overloaded node answers slowly; PROXMOX_TIMEOUT sets the bound."
+	case e.Kind == pverest.KindNotProxmox:
+		return text + ". What answers under PROXMOX_HOST is not Proxmox's API; is there a proxy in between, or another port?"
+	}
+	return text
+}
+
+// explainForbidden names the missing privilege and the command that grants it.
+func (s *Server) explainForbidden(e *pverest.Error, said string) string {
+	switch {
+	case e.NeedsTicket:
+		return fmt.Sprintf("%s can't be called with an API token at all; it must be done in the web interface or by pveum on a node (403 %s).", e.Op, said)
+	case e.RootOnly:
+		return fmt.Sprintf("%s is allowed to root@pam alone, and no token counts as root@pam (403 %s).", e.Op, said)
+	case len(e.Privileges) == 0:
+		return fmt.Sprintf("Proxmox refused %s for lack of permission: %s", e.Op, said)
+	}
+	need := strings.Join(e.Privileges, " and ")
+	if e.AnyPrivilege {
+		need = "one of " + strings.Join(e.Privileges, ", ")
+	}
+	return fmt.Sprintf("%s is forbidden: the token lacks %s on %s. %s", e.Op, need, e.PermPath, s.grantLine(e.PermPath, e.Privileges[:1]))
+}
+
+// grantLine gives the command that grants a privilege to our token. With
+// privilege separation the token's user must have it too.
+func (s *Server) grantLine(path string, privs []string) string {
+	token := s.o.TokenID
+	if token == "" {
+		token = "USER@REALM!NAME"
+	}
+	role, create := "PVEAuditor", ""
+	for _, p := range privs {
+		if !strings.HasSuffix(p, ".Audit") {
+			role = "PVEMCP"
+			create = fmt.Sprintf("pveum role add PVEMCP --privs '%s' && ", strings.Join(privs, " "))
+			break
+		}
+	}
+	return fmt.Sprintf("To grant it, on a node as root: %spveum acl modify %s --tokens '%s' --roles %s (a privilege-separated token also needs its user %s to have it).",
+		create, path, token, role, userOf(token))
+}
+
+// explainLocked tells which lock holds a guest and what usually frees it.
+func (s *Server) explainLocked(e *pverest.Error, said string) string {
+	if e.Lock == "" {
+		return fmt.Sprintf("%s: %s. Another task is working on it right now; pve_tasks shows which. Try again when it has ended.", e.Op, said)
+	}
+	return fmt.Sprintf("%s: %s. The lock %q belongs to a running or interrupted task (see pve_tasks). If no such task runs any more, root can remove it on the node with: qm unlock VMID (or pct unlock).", e.Op, said, e.Lock)
+}
+
+func userOf(token string) string {
+	user, _, _ := strings.Cut(token, "!")
+	if user == "" {
+		return "USER@REALM"
+	}
+	return user
+}
+
+// NotFoundError says that something the caller named is not there, and what is.
+type NotFoundError struct {
+	What  string   // kind of thing: "guest", "node", "storage"
+	Name  string   // as the caller wrote it
+	Hint  string   // what it is instead, or where to look
+	Near  []string // nearest existing names
+	Blind bool     // nothing of the kind is visible: a privilege is probably missing
+}
+
+func (e *NotFoundError) Error() string {
+	text := fmt.Sprintf("no %s %q", e.What, clip(e.Name))
+	if len(e.Near) > 0 {
+		text += "; there is " + strings.Join(e.Near, ", ")
+	}
+	if e.Hint != "" {
+		text += ". " + e.Hint
+	}
+	return text
+}

@@ -1,0 +1,27 @@
+package curated
+
+import "sync"
+
+// Toolsets lists the groups of tools, in the order of the documentation.
+func Toolsets() []string { return []string{"core", "guests"} }
+
+// registry is every tool, in the order in which agents see them: what is asked
+// first stands first.
+var registry = sync.OnceValue(func() []*entry {
+	return []*entry{
+		healthTool.entry(),
+		versionTool.entry(),
+		clusterStatusTool.entry(),
+		clusterResourcesTool.entry(),
+		nodesTool.entry(),
+		nodeInfoTool.entry(),
+		vmsTool.entry(),
+		vmInfoTool.entry(),
+		containersTool.entry(),
+		containerInfoTool.entry(),
+		storageTool.entry(),
+		storageContentTool.entry(),
+		tasksTool.entry(),
+		rawGetTool.entry(),
+	}
+})
