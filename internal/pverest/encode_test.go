@@ -77,6 +77,17 @@ func TestEncodeParams(t *testing.T) {
 	}, got)
 }
 
+// Methods on the pointer count for values too, in fields and in maps.
+func TestEncodeMethodsOfPointers(t *testing.T) {
+	got, err := EncodeParams(&struct {
+		Root testDisk         `pve:"rootfs"`
+		MP   map[int]testDisk `pve:"mp[n]"`
+		More Values           `pve:"*"`
+	}{testDisk{"a", "1"}, map[int]testDisk{3: {"b", "2"}}, Values{"x": {"1", "2"}}})
+	require.NoError(t, err)
+	require.Equal(t, Values{"rootfs": {"a:1"}, "mp3": {"b:2"}, "x": {"1", "2"}}, got)
+}
+
 func TestEncodeFloats(t *testing.T) {
 	type p struct {
 		F float64 `pve:"f"`

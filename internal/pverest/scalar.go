@@ -324,13 +324,8 @@ func parseFloat(s []byte) (float64, bool) {
 		}
 	}
 	f, err := strconv.ParseFloat(string(s), 64)
-	if err != nil && (math.IsInf(f, 0) || f == 0) || err != nil && !isRange(err) {
+	if err != nil {
 		return 0, false
 	}
 	return f, true
-}
-
-func isRange(err error) bool {
-	ne, ok := err.(*strconv.NumError)
-	return ok && ne.Err == strconv.ErrRange
 }

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -243,10 +246,8 @@ func TestReadsAreRetried(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]Detail{
-		"http://" + deadAddr(t):          DetailRefused,
-		"https://" + deadAddr(t):         DetailRefused,
-		"https://no-such-host.invalid.":  DetailDNS,
-		"https://no-such-host.invalid:1": DetailDNS,
+		"http://" + deadAddr(t):  DetailRefused,
+		"https://" + deadAddr(t): DetailRefused,
 	} {
 		c := Config{Hosts: []string{host}, Token: testToken(t), Timeout: 5 * time.Second}
 		cl := NewClient(newTestTransport(t, c))
@@ -264,6 +265,37 @@ func TestUnreachable(t *testing.T) {
 				require.Equal(t, 1, e.Tries)
 			}
 		}
+	}
+}
+
+// What can't be provoked on loopback is told apart by the system's error.
+func TestConnectErrorsAreToldApart(t *testing.T) {
+	dial := func(err error) error { return &net.OpError{Op: "dial", Net: "tcp", Err: err} }
+	for _, c := range []struct {
+		err  error
+		want Detail
+		say  string
+	}{
+		{dial(&net.DNSError{Err: "no such host", Name: "pve9", Server: "192.0.2.53:53", IsNotFound: true}), DetailDNS, "no address for pve9"},
+		{dial(&net.DNSError{Err: "server misbehaving", Name: "pve9", IsTemporary: true}), DetailDNS, "server misbehaving"},
+		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), DetailRefused, "refused"},
+		{dial(errors.New("connectex: No connection could be made because the target machine actively refused it.")), DetailRefused, "refused"},
+		{dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), DetailNoRoute, "no route"},
+		{dial(os.NewSyscallError("connect", syscall.ENETUNREACH)), DetailNoRoute, "no route"},
+		{dial(errors.New("connectex: A socket operation was attempted to an unreachable network.")), DetailNoRoute, "no route"},
+		{dial(os.ErrDeadlineExceeded), DetailDialTimeout, "no answer"},
+		{context.DeadlineExceeded, DetailDialTimeout, "no answer"},
+		{dial(syscall.ECONNRESET), DetailReset, "closed by the server"},
+		{io.EOF, DetailReset, "closed by the server"},
+		{errors.New("wsarecv: An existing connection was forcibly closed by the remote host."), DetailReset, "closed"},
+		{dial(errors.New("something else")), "", "something else"},
+	} {
+		e := connectError(c.err, "pve9:8006")
+		require.Equal(t, c.want, e.Detail, "%v", c.err)
+		require.Contains(t, e.Error(), c.say)
+		require.Contains(t, e.Error(), "host pve9:8006")
+		require.NotContains(t, e.Error(), "192.0.2.53")
+		require.ErrorIs(t, e, c.err)
 	}
 }
 
