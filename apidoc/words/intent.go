@@ -23,7 +23,7 @@ var intentWords = [...]string{
 		protect unlock reschedule put mount bind attach detach insert eject mute silence allow`,
 	drop: `delete remove drop destroy revoke erase uninstall discard clear cancel abort kill unregister purge evict kick`,
 	act: `start stop restart reboot shutdown reset suspend resume pause migrate move clone copy convert restore rollback
-		revert run execute send test upload download import trigger open take`,
+		revert replicate run execute send test upload download import trigger open take`,
 }
 
 // fit says how well a verb serves an intent: by this the score is multiplied.

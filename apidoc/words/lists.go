@@ -15,7 +15,7 @@ remove: take out, take away, taken out
 vm: virtual machine, virtual machines
 disk: hard disk, hard disks, hard drive, hard drives, virtual disk, virtual disks, disk drive
 gpu: graphics card, graphics cards, graphic card, video card, graphics adapter
-2fa: two factor, second factor, second factors, multi factor, 2 factor, two step
+2fa: two factor, second factor, second factors, multi factor, two step
 totp: one time password, one time passwords, one time code, one time codes, authenticator app
 sso: single sign on
 openid: open id
@@ -41,17 +41,19 @@ mountpoint: mount point, mount points, bind mount, bind mounts
 nic: network card, network cards, network adapter, network adapters, network interface, network interfaces
 pbs: proxmox backup server, backup server
 nightly: every night, each night
-daily: every day, each day, once a day
-weekly: every week, each week, once a week
+daily: every day, each day, once day, once per day
+weekly: every week, each week, once week, once per week
 hourly: every hour, each hour
-now: right now, right away, as soon as possible
+autostart: starting at boot, start at boot, starts at boot, start on boot, starts on boot, starting on boot, starts automatically, start automatically, started automatically, starting automatically
+now: at once, right now, right away, as soon as possible, straight away
+happened: went on, going on, goes on
 setup: set up, setting up, sets up
 readonly: read only
 outdated: out of date
 wol: wake on lan
-pending: not yet active, not active yet, not applied, not yet applied, waiting for a restart
+pending: not yet active, not active yet, not applied, not yet applied, waiting for restart
 cpu: virtual cpu, virtual cpus
-who: which user, which users, which people
+permission: who may, who can
 uptime: been up, been running, up since, running since
 unfreeze: un freeze
 rename: change the name, change name
@@ -88,6 +90,7 @@ expir: expiry expiration
 config: config configs configure configured configuration configurations configuring
 notificat: notify notifies notified
 health: healthy
+progress: going
 fail: failure failures
 metadata: metadata
 cert: certs
@@ -492,6 +495,86 @@ down: offline
 refresh: reload:60 update:50
 reload: refresh
 compose: oci
+alarm: alert notification
+attacker: block ban
+balance: rebalancing:60 affinity:40
+bandwidth: traffic limit:40
+throughput: traffic io metric:50 rrddata:60
+latency: io pressure:60
+iops: io metric:50
+bottleneck: pressure load:60 usage
+utilization: usage load:60
+utilisation: usage load:60
+saturated: full load:60
+board: machine:40
+browser: web
+cd: cdrom iso
+dvd: cdrom iso
+floppy: cdrom:50
+cache: disk:30
+corrupt: error degraded:60 verify:50
+damaged: broken failed
+layout: tree list:30
+topology: tree
+driver: hardware:50
+virtio: nic:40 disk:40
+vga: display
+sound: audio
+mouse: usb
+hookscript: script
+hot: temperature
+heat: temperature
+hugepages: memory
+inspect: show
+dedup: zfs
+firmware: bios uefi
+fqdn: hostname name:50
+gigabyte: gb
+infrastructure: cluster overview
+ingress: incoming
+egress: outgoing
+outgoing: traffic
+loop: down:40
+hacker: block ban
+trash: unused
+dangling: unused orphan
+orphan: unused
+outage: down failover
+unreachable: offline down
+inactive: disabled:60 active:60
+promote: quorum:30
+quota: limit:60
+rescan: scan:60 unused:40
+rescue: recover restore
+retry: again restart:50
+repair: recover:60 replace:60
+scale: grow:60
+scsi: disk
+slot: hotplug:60
+spare: unused free
+untagged: vlan
+tagged: vlan
+vpn: wireguard
+wireguard: fabric:60
+wifi: nic
+multicast: corosync:60
+sysctl: config:40
+length: size
+measure: metric
+client: user:40
+approve: allow
+price: subscription
+cost: subscription
+region: location:60 nodes:40
+audit: log:60
+happen: happened:90 log:50
+informed: notification
+recipient: mail
+sender: mail
+postfix: mail service:60
+chrony: service:60
+infected: block
+customer: tenant
 `
 
 // stopWords say nothing about which method is meant. Some of them still tell
@@ -500,16 +583,16 @@ const stopWords = `a an the of to for in on at by with from into onto as and or 
  is are was were be been being am do does did done doing have has had having can could may might must shall should will would
  me my mine our ours us we you your it its he she they them their there here this that these those
  im ive whom whose which what when why how please tell want wants need needs like
- get gets got some any just only also too very much many more most still already yet ever
+ get gets got some any just only also too very much many more still already yet ever
  proxmox pve api method call endpoint via through put no isn doesn don didn won way thing things someone somebody something
  possible able one long go goes`
 
 // weakWords do tell something, but match in so many senses that they may only
 // decide between methods that the other words found.
-const weakWords = `where lets list show view see display print read look check find
+const weakWords = `where once list show view see display print read look check find
  create add make new delete remove destroy change set edit update modify use give
  all every not who now out up off again without own existing current given certain
- settings setting options option details information info data config configuration
+ settings setting options option details information info data
  work works working keep allow`
 
 // clauseWords begin what is said about the matter, rather than the matter: in

@@ -94,8 +94,11 @@ func (ix *index) scoreWords(query string, scores []float32) {
 		}
 		done[s] = true
 		weight := stress
-		if ix.weak[s] {
+		switch {
+		case ix.weak[s]:
 			weight *= weakWeight
+		case ix.intents[w] >= add:
+			weight *= verbWeight
 		}
 		worth := ix.scoreWord(s, weight, best)
 		total += worth
@@ -128,6 +131,8 @@ func (ix *index) scoreWords(query string, scores []float32) {
 const (
 	weakWeight   = 0.3
 	clauseWeight = 0.65
+	// A verb says less than its object: there are many things to restart.
+	verbWeight   = 0.75
 	prefixWeight = 0.7
 	typoWeight   = 0.75
 	// What a word is worth when only its synonyms are known here.

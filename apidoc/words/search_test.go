@@ -89,7 +89,7 @@ func ask(t *testing.T, file string, count, first int) {
 }
 
 func TestQuestions(t *testing.T)     { ask(t, "testdata/questions.txt", 60, 55) }
-func TestMoreQuestions(t *testing.T) { ask(t, "testdata/more.txt", 289, 200) }
+func TestMoreQuestions(t *testing.T) { ask(t, "testdata/more.txt", 419, 300) }
 
 func TestSearch(t *testing.T) {
 	for _, c := range []struct {

@@ -190,10 +190,10 @@ func collect(v any, runs map[string]bool, theirs map[string][]string) {
 	}
 }
 
-var plainWord = regexp.MustCompile(`[a-z0-9]+`)
-
 func plainWords(s string) []string {
-	return plainWord.FindAllString(strings.ToLower(s), -1)
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
 }
 
 // A synonym or phrase that leads to a word which no line has is a slip.
@@ -218,6 +218,11 @@ func TestVocabularyLeadsSomewhere(t *testing.T) {
 	}
 	for first, list := range ix.phrases {
 		for _, p := range list {
+			for _, w := range append([]string{first}, p.rest...) {
+				if len(w) < 2 {
+					t.Errorf("%s %v can't be met: %q is too short to be read", first, p.rest, w)
+				}
+			}
 			if s := ix.stem(p.to); !leads(s) && !ix.stop[s] {
 				t.Errorf("%s %v stands for %s, which is in no line", first, p.rest, p.to)
 			}
