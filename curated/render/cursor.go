@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
+	"strings"
 )
 
 // cursor is where a table stopped. It holds no row's position but a key that
@@ -87,6 +88,10 @@ func foreignCursor(why string) *Error {
 // decodeCursor reads what encode wrote. tables are the IDs of the document's tables.
 func decodeCursor(text, scope string, tables []string) (cursor, error) {
 	bad := func() (cursor, error) { return cursor{}, badCursor(text) }
+	text = strings.TrimSpace(text)
+	if strings.ContainsAny(text, "\r\n") {
+		return bad() // the decoder would pass over them
+	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(b) < 10 {
 		return bad()
