@@ -25,8 +25,8 @@ func valueFacts(p *apidoc.Property) string {
 		parts = append(parts, "any")
 	case len(p.Enum) > 0:
 		parts = append(parts, "one of "+enumText(p.Enum))
-	case len(p.Nested) > 0:
-		parts = append(parts, "string "+grammar(p.Nested))
+	case apidoc.Grammar(p) != nil:
+		parts = append(parts, "string "+grammarText(apidoc.Grammar(p)))
 	case formWords(p) != "":
 		parts = append(parts, string(p.Type)+", "+formWords(p))
 	default:
@@ -153,69 +153,6 @@ func numbered(s string) (string, int) {
 		return s, -1
 	}
 	return stem, n
-}
-
-// grammar gives the keys of a property string in short: what must be there
-// first, then the rest in brackets, `model=…,[bridge=…]`; a key that may stand
-// without its name is written `[name=]…`.
-func grammar(keys map[string]*apidoc.Property) string {
-	var must, may []string
-	for _, name := range sortedNames(keys) {
-		k := keys[name]
-		if k.Alias != "" || k.KeyAlias != "" {
-			continue
-		}
-		text := name + "="
-		if k.DefaultKey {
-			text = "[" + name + "=]"
-		}
-		text += valueHint(k)
-		switch {
-		case k.DefaultKey && !k.Optional:
-			must = append([]string{text}, must...)
-		case k.DefaultKey:
-			may = append([]string{text}, may...)
-		case k.Optional:
-			may = append(may, text)
-		default:
-			must = append(must, text)
-		}
-	}
-	const most = 24
-	rest := ""
-	if n := len(must) + len(may) - most; n > 0 && len(may) > n {
-		may = may[:len(may)-n]
-		rest = fmt.Sprintf(",… (%d more keys)", n)
-	}
-	s := strings.Join(must, ",")
-	if len(may) > 0 {
-		if s != "" {
-			s += "["
-		} else {
-			s = "["
-		}
-		if len(must) > 0 {
-			s += ","
-		}
-		s += strings.Join(may, ",") + "]"
-	}
-	return s + rest
-}
-
-// valueHint tells a value of a property string in a word or two.
-func valueHint(p *apidoc.Property) string {
-	switch {
-	case len(p.Enum) > 0 && len(p.Enum) <= 6:
-		return strings.Join(p.Enum, "|")
-	case p.Type == apidoc.Boolean:
-		return "0|1"
-	case p.Type == apidoc.Integer || p.Type == apidoc.Number:
-		if p.Minimum != nil && p.Maximum != nil {
-			return numberText(*p.Minimum) + "–" + numberText(*p.Maximum)
-		}
-		return "N"
-	}
-	return "…"
 }
 
 // resultDoc says in short what a field of an answer is.

@@ -127,8 +127,8 @@ func valueSchema(p *apidoc.Property) *jsonschema.Schema {
 	setDefault(s, p)
 	var notes []string
 	switch {
-	case len(p.Nested) > 0:
-		notes = append(notes, grammar(p.Nested))
+	case apidoc.Grammar(p) != nil:
+		notes = append(notes, grammarText(apidoc.Grammar(p)))
 	case s.Pattern == "" && s.Enum == nil && p.Format != "":
 		if form := formWords(p); form != "" {
 			notes = append(notes, form)

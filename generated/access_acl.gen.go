@@ -32,16 +32,16 @@ func (c *Client) PutAccessAcl(ctx context.Context, p *PutAccessAclParams) error 
 type PutAccessAclParams struct {
 	// path: string
 	Path string `pve:"path"`
-	// roles: string, list, by commas, of: role id
+	// roles: string, list, each a role name
 	Roles string `pve:"roles"`
 	// delete: boolean
 	Delete *bool `pve:"delete"`
-	// groups: string, list, by commas, of: group id
+	// groups: string, list, each a group name
 	Groups *string `pve:"groups"`
 	// propagate: boolean; default 1
 	Propagate *bool `pve:"propagate"`
-	// tokens: string, list, by commas, of: user@realm!token
+	// tokens: string, list, each a token id
 	Tokens *string `pve:"tokens"`
-	// users: string, list, by commas, of: user@realm
+	// users: string, list, each a user id
 	Users *string `pve:"users"`
 }

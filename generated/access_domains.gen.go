@@ -67,14 +67,14 @@ type PostAccessDomainsParams struct {
 	Domain *string `pve:"domain"`
 	// filter: string; up to 2048 characters
 	Filter *string `pve:"filter"`
-	// group_classes: string, list, by commas, of ldap-simple-attr; default groupOfNames, group,
+	// group_classes: string, list, each an LDAP attribute name; default groupOfNames, group,
 	// univentionGroup, ipausergroup
 	GroupClasses *string `pve:"group_classes"`
 	// group_dn: string; up to 256 characters
 	GroupDn *string `pve:"group_dn"`
 	// group_filter: string; up to 2048 characters
 	GroupFilter *string `pve:"group_filter"`
-	// group_name_attr: string, ldap-simple-attr; up to 256 characters
+	// group_name_attr: string, LDAP attribute name; up to 256 characters
 	GroupNameAttr *string `pve:"group_name_attr"`
 	// groups-autocreate: boolean; default 0
 	GroupsAutocreate *bool `pve:"groups-autocreate"`
@@ -98,21 +98,22 @@ type PostAccessDomainsParams struct {
 	Scopes *string `pve:"scopes"`
 	// secure: boolean
 	Secure *bool `pve:"secure"`
-	// server1: string, IP address or DNS name; up to 256 characters
+	// server1: string, IP address or a DNS name; up to 256 characters
 	Server1 *string `pve:"server1"`
-	// server2: string, IP address or DNS name; up to 256 characters
+	// server2: string, IP address or a DNS name; up to 256 characters
 	Server2 *string `pve:"server2"`
 	// sslversion: one of tlsv1, tlsv1_1, tlsv1_2, tlsv1_3
 	Sslversion *string `pve:"sslversion"`
-	// sync-defaults-options: string, realm-sync-options
+	// sync-defaults-options: string
+	// [enable-new=0|1,full=0|1,purge=0|1,remove-vanished=…,scope=users|groups|both]
 	SyncDefaultsOptions *string `pve:"sync-defaults-options"`
 	// sync_attributes: string
 	SyncAttributes *string `pve:"sync_attributes"`
-	// tfa: string, pve-tfa-config; up to 128 characters
+	// tfa: string type=yubico|oath[,digits=6–8,id=…,key=…,step=N,url=…]; up to 128 characters
 	Tfa *string `pve:"tfa"`
 	// user_attr: string; up to 256 characters
 	UserAttr *string `pve:"user_attr"`
-	// user_classes: string, list, by commas, of ldap-simple-attr; default inetorgperson, posixaccount,
+	// user_classes: string, list, each an LDAP attribute name; default inetorgperson, posixaccount,
 	// person, user
 	UserClasses *string `pve:"user_classes"`
 	// username-claim: string
@@ -171,8 +172,7 @@ type PutAccessDomainsByRealmParams struct {
 	Comment *string `pve:"comment"`
 	// default: boolean
 	Default *bool `pve:"default"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -180,14 +180,14 @@ type PutAccessDomainsByRealmParams struct {
 	Domain *string `pve:"domain"`
 	// filter: string; up to 2048 characters
 	Filter *string `pve:"filter"`
-	// group_classes: string, list, by commas, of ldap-simple-attr; default groupOfNames, group,
+	// group_classes: string, list, each an LDAP attribute name; default groupOfNames, group,
 	// univentionGroup, ipausergroup
 	GroupClasses *string `pve:"group_classes"`
 	// group_dn: string; up to 256 characters
 	GroupDn *string `pve:"group_dn"`
 	// group_filter: string; up to 2048 characters
 	GroupFilter *string `pve:"group_filter"`
-	// group_name_attr: string, ldap-simple-attr; up to 256 characters
+	// group_name_attr: string, LDAP attribute name; up to 256 characters
 	GroupNameAttr *string `pve:"group_name_attr"`
 	// groups-autocreate: boolean; default 0
 	GroupsAutocreate *bool `pve:"groups-autocreate"`
@@ -211,21 +211,22 @@ type PutAccessDomainsByRealmParams struct {
 	Scopes *string `pve:"scopes"`
 	// secure: boolean
 	Secure *bool `pve:"secure"`
-	// server1: string, IP address or DNS name; up to 256 characters
+	// server1: string, IP address or a DNS name; up to 256 characters
 	Server1 *string `pve:"server1"`
-	// server2: string, IP address or DNS name; up to 256 characters
+	// server2: string, IP address or a DNS name; up to 256 characters
 	Server2 *string `pve:"server2"`
 	// sslversion: one of tlsv1, tlsv1_1, tlsv1_2, tlsv1_3
 	Sslversion *string `pve:"sslversion"`
-	// sync-defaults-options: string, realm-sync-options
+	// sync-defaults-options: string
+	// [enable-new=0|1,full=0|1,purge=0|1,remove-vanished=…,scope=users|groups|both]
 	SyncDefaultsOptions *string `pve:"sync-defaults-options"`
 	// sync_attributes: string
 	SyncAttributes *string `pve:"sync_attributes"`
-	// tfa: string, pve-tfa-config; up to 128 characters
+	// tfa: string type=yubico|oath[,digits=6–8,id=…,key=…,step=N,url=…]; up to 128 characters
 	Tfa *string `pve:"tfa"`
 	// user_attr: string; up to 256 characters
 	UserAttr *string `pve:"user_attr"`
-	// user_classes: string, list, by commas, of ldap-simple-attr; default inetorgperson, posixaccount,
+	// user_classes: string, list, each an LDAP attribute name; default inetorgperson, posixaccount,
 	// person, user
 	UserClasses *string `pve:"user_classes"`
 	// verify: boolean; default 0

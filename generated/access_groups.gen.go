@@ -27,7 +27,7 @@ func (c *Client) PostAccessGroups(ctx context.Context, p *PostAccessGroupsParams
 
 // PostAccessGroupsParams are the parameters of [Client.PostAccessGroups].
 type PostAccessGroupsParams struct {
-	// groupid: string, group id
+	// groupid: string, group name (letters, digits, . _ -)
 	Groupid string `pve:"groupid"`
 	// comment: string
 	Comment *string `pve:"comment"`

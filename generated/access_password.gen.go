@@ -18,7 +18,7 @@ func (c *Client) PutAccessPassword(ctx context.Context, p *PutAccessPasswordPara
 type PutAccessPasswordParams struct {
 	// password: string; 8 to 64 characters
 	Password string `pve:"password"`
-	// userid: string, user@realm; up to 64 characters
+	// userid: string, user id; up to 64 characters
 	Userid apidoc.UserID `pve:"userid"`
 	// confirmation-password: string; 5 to 64 characters
 	ConfirmationPassword *string `pve:"confirmation-password"`

@@ -27,9 +27,9 @@ func (c *Client) PostAccessRoles(ctx context.Context, p *PostAccessRolesParams) 
 
 // PostAccessRolesParams are the parameters of [Client.PostAccessRoles].
 type PostAccessRolesParams struct {
-	// roleid: string, role id
+	// roleid: string, role name (letters, digits, . _ -)
 	Roleid string `pve:"roleid"`
-	// privs: string, list, by commas, of: privilege
+	// privs: string, list, each a privilege
 	Privs *string `pve:"privs"`
 }
 
@@ -56,6 +56,6 @@ func (c *Client) PutAccessRolesByRoleid(ctx context.Context, roleid string, p *P
 type PutAccessRolesByRoleidParams struct {
 	// append: boolean; needs privs
 	Append *bool `pve:"append"`
-	// privs: string, list, by commas, of: privilege
+	// privs: string, list, each a privilege
 	Privs *string `pve:"privs"`
 }

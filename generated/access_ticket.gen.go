@@ -32,7 +32,7 @@ type PostAccessTicketParams struct {
 	Otp *string `pve:"otp"`
 	// path: string; up to 64 characters; needs privs
 	Path *string `pve:"path"`
-	// privs: string, list, by commas, of: privilege; up to 64 characters; needs path
+	// privs: string, list, each a privilege; up to 64 characters; needs path
 	Privs *string `pve:"privs"`
 	// realm: string, realm; up to 32 characters
 	Realm *apidoc.Realm `pve:"realm"`

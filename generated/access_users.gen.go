@@ -57,11 +57,11 @@ func (c *Client) PostAccessUsers(ctx context.Context, p *PostAccessUsersParams) 
 
 // PostAccessUsersParams are the parameters of [Client.PostAccessUsers].
 type PostAccessUsersParams struct {
-	// userid: string, user@realm; up to 64 characters
+	// userid: string, user id; up to 64 characters
 	Userid apidoc.UserID `pve:"userid"`
 	// comment: string; up to 2048 characters
 	Comment *string `pve:"comment"`
-	// email: string, e-mail address, or empty; up to 254 characters
+	// email: string, mail address; up to 254 characters
 	Email *string `pve:"email"`
 	// enable: boolean; default 1
 	Enable *bool `pve:"enable"`
@@ -69,7 +69,7 @@ type PostAccessUsersParams struct {
 	Expire *int64 `pve:"expire"`
 	// firstname: string; up to 1024 characters
 	Firstname *string `pve:"firstname"`
-	// groups: string, list, by commas, of: group id
+	// groups: string, list, each a group name
 	Groups *string `pve:"groups"`
 	// keys: string
 	Keys *string `pve:"keys"`
@@ -118,7 +118,7 @@ type PutAccessUsersByUseridParams struct {
 	Append *bool `pve:"append"`
 	// comment: string; up to 2048 characters
 	Comment *string `pve:"comment"`
-	// email: string, e-mail address, or empty; up to 254 characters
+	// email: string, mail address; up to 254 characters
 	Email *string `pve:"email"`
 	// enable: boolean; default 1
 	Enable *bool `pve:"enable"`
@@ -126,7 +126,7 @@ type PutAccessUsersByUseridParams struct {
 	Expire *int64 `pve:"expire"`
 	// firstname: string; up to 1024 characters
 	Firstname *string `pve:"firstname"`
-	// groups: string, list, by commas, of: group id
+	// groups: string, list, each a group name
 	Groups *string `pve:"groups"`
 	// keys: string
 	Keys *string `pve:"keys"`
@@ -237,7 +237,7 @@ func (c *Client) PutAccessUsersTokenByTokenid(ctx context.Context, userid apidoc
 type PutAccessUsersTokenByTokenidParams struct {
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// expire: integer; from 0
 	Expire *int64 `pve:"expire"`

@@ -16,7 +16,7 @@ type PostAccessVncticketParams struct {
 	Authid string `pve:"authid"`
 	// path: string; up to 64 characters
 	Path string `pve:"path"`
-	// privs: string, list, by commas, of: privilege; up to 64 characters
+	// privs: string, list, each a privilege; up to 64 characters
 	Privs string `pve:"privs"`
 	// vncticket: string
 	Vncticket string `pve:"vncticket"`

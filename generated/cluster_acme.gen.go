@@ -31,7 +31,7 @@ func (c *Client) PostClusterAcmeAccount(ctx context.Context, p *PostClusterAcmeA
 
 // PostClusterAcmeAccountParams are the parameters of [Client.PostClusterAcmeAccount].
 type PostClusterAcmeAccountParams struct {
-	// contact: string, list, by commas, of: e-mail address
+	// contact: string, list, each a mail address
 	Contact string `pve:"contact"`
 	// directory: string; default https://acme-v02.api.letsencrypt.org/directory
 	Directory *string `pve:"directory"`
@@ -39,7 +39,7 @@ type PostClusterAcmeAccountParams struct {
 	EabHmacKey *string `pve:"eab-hmac-key"`
 	// eab-kid: string; needs eab-hmac-key
 	EabKid *string `pve:"eab-kid"`
-	// name: string, id: a letter, then letters, digits, _ or -; default default
+	// name: string, configuration id; default default
 	Name *string `pve:"name"`
 	// tos_url: string
 	TosUrl *string `pve:"tos_url"`
@@ -78,7 +78,7 @@ func (c *Client) PutClusterAcmeAccountByName(ctx context.Context, name string, p
 // PutClusterAcmeAccountByNameParams are the parameters of [Client.PutClusterAcmeAccountByName].
 // All may be left out, and so may the struct.
 type PutClusterAcmeAccountByNameParams struct {
-	// contact: string, list, by commas, of: e-mail address
+	// contact: string, list, each a mail address
 	Contact *string `pve:"contact"`
 }
 
@@ -166,7 +166,7 @@ func (c *Client) PostClusterAcmePlugins(ctx context.Context, p *PostClusterAcmeP
 
 // PostClusterAcmePluginsParams are the parameters of [Client.PostClusterAcmePlugins].
 type PostClusterAcmePluginsParams struct {
-	// id: string, id: a letter, then letters, digits, _ or -
+	// id: string, configuration id
 	Id string `pve:"id"`
 	// type: one of dns, standalone
 	Type string `pve:"type"`
@@ -177,7 +177,7 @@ type PostClusterAcmePluginsParams struct {
 	Data *string `pve:"data"`
 	// disable: boolean
 	Disable *bool `pve:"disable"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
 	// validation-delay: integer; 0 to 172800; default 30
 	ValidationDelay *int64 `pve:"validation-delay"`
@@ -224,14 +224,13 @@ type PutClusterAcmePluginsByIdParams struct {
 	Api *string `pve:"api"`
 	// data: string
 	Data *string `pve:"data"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
 	// disable: boolean
 	Disable *bool `pve:"disable"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
 	// validation-delay: integer; 0 to 172800; default 30
 	ValidationDelay *int64 `pve:"validation-delay"`

@@ -102,20 +102,19 @@ type PostClusterBackupParams struct {
 	Comment *string `pve:"comment"`
 	// compress: one of 0, 1, gzip, lzo, zstd; default 0
 	Compress *string `pve:"compress"`
-	// dow: string, list, by commas, of pve-day-of-week; default mon,tue,wed,thu,fri,sat,sun; needs
-	// starttime
+	// dow: string, list, each a day; default mon,tue,wed,thu,fri,sat,sun; needs starttime
 	Dow *string `pve:"dow"`
 	// dumpdir: string
 	Dumpdir *string `pve:"dumpdir"`
 	// enabled: boolean; default 1
 	Enabled *bool `pve:"enabled"`
-	// exclude: string, vmids, by commas
+	// exclude: string, list, each a vmid
 	Exclude *string `pve:"exclude"`
 	// exclude-path: list of string
 	ExcludePath []string `pve:"exclude-path"`
-	// fleecing: string, backup-fleecing
+	// fleecing: string [[enabled=]0|1,storage=…]
 	Fleecing *string `pve:"fleecing"`
-	// id: string, id: a letter, then letters, digits, _ or -
+	// id: string, configuration id
 	Id *string `pve:"id"`
 	// ionice: integer; 0 to 8; default 7
 	Ionice *int64 `pve:"ionice"`
@@ -123,7 +122,7 @@ type PostClusterBackupParams struct {
 	Lockwait *int64 `pve:"lockwait"`
 	// mailnotification: one of always, failure; default always
 	Mailnotification *string `pve:"mailnotification"`
-	// mailto: string, list, by commas, of: e-mail address or user
+	// mailto: string, list, each a mail address or a user name
 	Mailto *string `pve:"mailto"`
 	// mode: one of snapshot, suspend, stop; default snapshot
 	Mode *string `pve:"mode"`
@@ -135,7 +134,7 @@ type PostClusterBackupParams struct {
 	NotificationMode *string `pve:"notification-mode"`
 	// pbs-change-detection-mode: one of legacy, data, metadata
 	PbsChangeDetectionMode *string `pve:"pbs-change-detection-mode"`
-	// performance: string, backup-performance
+	// performance: string [max-workers=1–256,pbs-entries-max=N]
 	Performance *string `pve:"performance"`
 	// pigz: integer; default 0
 	Pigz *int64 `pve:"pigz"`
@@ -143,7 +142,9 @@ type PostClusterBackupParams struct {
 	Pool *string `pve:"pool"`
 	// protected: boolean; needs storage
 	Protected *bool `pve:"protected"`
-	// prune-backups: string, prune-backups; default keep-all=1
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N];
+	// default keep-all=1
 	PruneBackups *string `pve:"prune-backups"`
 	// quiet: boolean; default 0
 	Quiet *bool `pve:"quiet"`
@@ -151,7 +152,7 @@ type PostClusterBackupParams struct {
 	Remove *bool `pve:"remove"`
 	// repeat-missed: boolean; default 0
 	RepeatMissed *bool `pve:"repeat-missed"`
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128 characters
 	Schedule *string `pve:"schedule"`
 	// script: string
 	Script *string `pve:"script"`
@@ -167,7 +168,7 @@ type PostClusterBackupParams struct {
 	Storage *apidoc.Storage `pve:"storage"`
 	// tmpdir: string
 	Tmpdir *string `pve:"tmpdir"`
-	// vmid: string, vmids, by commas
+	// vmid: string, list, each a vmid
 	Vmid *string `pve:"vmid"`
 	// zstd: integer; default 1
 	Zstd *int64 `pve:"zstd"`
@@ -271,19 +272,19 @@ type PutClusterBackupByIdParams struct {
 	Comment *string `pve:"comment"`
 	// compress: one of 0, 1, gzip, lzo, zstd; default 0
 	Compress *string `pve:"compress"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dow: string, list, by commas, of pve-day-of-week; needs starttime
+	// dow: string, list, each a day; needs starttime
 	Dow *string `pve:"dow"`
 	// dumpdir: string
 	Dumpdir *string `pve:"dumpdir"`
 	// enabled: boolean; default 1
 	Enabled *bool `pve:"enabled"`
-	// exclude: string, vmids, by commas
+	// exclude: string, list, each a vmid
 	Exclude *string `pve:"exclude"`
 	// exclude-path: list of string
 	ExcludePath []string `pve:"exclude-path"`
-	// fleecing: string, backup-fleecing
+	// fleecing: string [[enabled=]0|1,storage=…]
 	Fleecing *string `pve:"fleecing"`
 	// ionice: integer; 0 to 8; default 7
 	Ionice *int64 `pve:"ionice"`
@@ -291,7 +292,7 @@ type PutClusterBackupByIdParams struct {
 	Lockwait *int64 `pve:"lockwait"`
 	// mailnotification: one of always, failure; default always
 	Mailnotification *string `pve:"mailnotification"`
-	// mailto: string, list, by commas, of: e-mail address or user
+	// mailto: string, list, each a mail address or a user name
 	Mailto *string `pve:"mailto"`
 	// mode: one of snapshot, suspend, stop; default snapshot
 	Mode *string `pve:"mode"`
@@ -303,7 +304,7 @@ type PutClusterBackupByIdParams struct {
 	NotificationMode *string `pve:"notification-mode"`
 	// pbs-change-detection-mode: one of legacy, data, metadata
 	PbsChangeDetectionMode *string `pve:"pbs-change-detection-mode"`
-	// performance: string, backup-performance
+	// performance: string [max-workers=1–256,pbs-entries-max=N]
 	Performance *string `pve:"performance"`
 	// pigz: integer; default 0
 	Pigz *int64 `pve:"pigz"`
@@ -311,7 +312,9 @@ type PutClusterBackupByIdParams struct {
 	Pool *string `pve:"pool"`
 	// protected: boolean; needs storage
 	Protected *bool `pve:"protected"`
-	// prune-backups: string, prune-backups; default keep-all=1
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N];
+	// default keep-all=1
 	PruneBackups *string `pve:"prune-backups"`
 	// quiet: boolean; default 0
 	Quiet *bool `pve:"quiet"`
@@ -319,7 +322,7 @@ type PutClusterBackupByIdParams struct {
 	Remove *bool `pve:"remove"`
 	// repeat-missed: boolean; default 0
 	RepeatMissed *bool `pve:"repeat-missed"`
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128 characters
 	Schedule *string `pve:"schedule"`
 	// script: string
 	Script *string `pve:"script"`
@@ -335,7 +338,7 @@ type PutClusterBackupByIdParams struct {
 	Storage *apidoc.Storage `pve:"storage"`
 	// tmpdir: string
 	Tmpdir *string `pve:"tmpdir"`
-	// vmid: string, vmids, by commas
+	// vmid: string, list, each a vmid
 	Vmid *string `pve:"vmid"`
 	// zstd: integer; default 1
 	Zstd *int64 `pve:"zstd"`

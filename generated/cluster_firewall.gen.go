@@ -37,7 +37,7 @@ func (c *Client) PostClusterFirewallAliases(ctx context.Context, p *PostClusterF
 
 // PostClusterFirewallAliasesParams are the parameters of [Client.PostClusterFirewallAliases].
 type PostClusterFirewallAliasesParams struct {
-	// cidr: string, IPorCIDR
+	// cidr: string, IP address or a network
 	Cidr string `pve:"cidr"`
 	// name: string; 2 to 64 characters
 	Name string `pve:"name"`
@@ -73,7 +73,7 @@ func (c *Client) PutClusterFirewallAliasesByName(ctx context.Context, name strin
 // PutClusterFirewallAliasesByNameParams are the parameters of
 // [Client.PutClusterFirewallAliasesByName].
 type PutClusterFirewallAliasesByNameParams struct {
-	// cidr: string, IPorCIDR
+	// cidr: string, IP address or a network
 	Cidr string `pve:"cidr"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -162,17 +162,19 @@ type PostClusterFirewallGroupsByGroupParams struct {
 	Type string `pve:"type"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -180,11 +182,12 @@ type PostClusterFirewallGroupsByGroupParams struct {
 	Macro *string `pve:"macro"`
 	// pos: integer; from 0
 	Pos *int64 `pve:"pos"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 }
 
@@ -242,19 +245,21 @@ type PutClusterFirewallGroupsByGroupAndPosParams struct {
 	Action *string `pve:"action"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -262,11 +267,12 @@ type PutClusterFirewallGroupsByGroupAndPosParams struct {
 	Macro *string `pve:"macro"`
 	// moveto: integer; from 0
 	Moveto *int64 `pve:"moveto"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 	// type: one of in, out, forward, group
 	Type *string `pve:"type"`
@@ -338,7 +344,7 @@ func (c *Client) PostClusterFirewallIpsetByName(ctx context.Context, name string
 // PostClusterFirewallIpsetByNameParams are the parameters of
 // [Client.PostClusterFirewallIpsetByName].
 type PostClusterFirewallIpsetByNameParams struct {
-	// cidr: string, IPorCIDRorAlias
+	// cidr: string, IP address, a network (address/prefix) or an alias
 	Cidr string `pve:"cidr"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -423,7 +429,7 @@ func (c *Client) PutClusterFirewallOptions(ctx context.Context, p *PutClusterFir
 // PutClusterFirewallOptionsParams are the parameters of [Client.PutClusterFirewallOptions]. All
 // may be left out, and so may the struct.
 type PutClusterFirewallOptionsParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -503,17 +509,19 @@ type PostClusterFirewallRulesParams struct {
 	Type string `pve:"type"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -521,11 +529,12 @@ type PostClusterFirewallRulesParams struct {
 	Macro *string `pve:"macro"`
 	// pos: integer; from 0
 	Pos *int64 `pve:"pos"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 }
 
@@ -581,19 +590,21 @@ type PutClusterFirewallRulesByPosParams struct {
 	Action *string `pve:"action"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -601,11 +612,12 @@ type PutClusterFirewallRulesByPosParams struct {
 	Macro *string `pve:"macro"`
 	// moveto: integer; from 0
 	Moveto *int64 `pve:"moveto"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 	// type: one of in, out, forward, group
 	Type *string `pve:"type"`

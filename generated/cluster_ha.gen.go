@@ -44,9 +44,9 @@ func (c *Client) PostClusterHaGroups(ctx context.Context, p *PostClusterHaGroups
 
 // PostClusterHaGroupsParams are the parameters of [Client.PostClusterHaGroups].
 type PostClusterHaGroupsParams struct {
-	// group: string, id: a letter, then letters, digits, _ or -
+	// group: string, configuration id
 	Group string `pve:"group"`
-	// nodes: string, list, by commas, of pve-ha-node
+	// nodes: string, list, each a node name, perhaps with :priority
 	Nodes string `pve:"nodes"`
 	// comment: string; up to 4096 characters
 	Comment *string `pve:"comment"`
@@ -81,12 +81,11 @@ func (c *Client) PutClusterHaGroupsByGroup(ctx context.Context, group string, p 
 type PutClusterHaGroupsByGroupParams struct {
 	// comment: string; up to 4096 characters
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// nodes: string, list, by commas, of pve-ha-node
+	// nodes: string, list, each a node name, perhaps with :priority
 	Nodes *string `pve:"nodes"`
 	// nofailback: boolean; default 0
 	Nofailback *bool `pve:"nofailback"`
@@ -129,7 +128,7 @@ func (c *Client) PostClusterHaResources(ctx context.Context, p *PostClusterHaRes
 
 // PostClusterHaResourcesParams are the parameters of [Client.PostClusterHaResources].
 type PostClusterHaResourcesParams struct {
-	// sid: string, vm:ID, ct:ID or ID
+	// sid: string, HA resource id (type:name, such as vm:100) or a vmid
 	Sid string `pve:"sid"`
 	// auto-rebalance: boolean; default 1
 	AutoRebalance *bool `pve:"auto-rebalance"`
@@ -137,7 +136,7 @@ type PostClusterHaResourcesParams struct {
 	Comment *string `pve:"comment"`
 	// failback: boolean; default 1
 	Failback *bool `pve:"failback"`
-	// group: string, id: a letter, then letters, digits, _ or -
+	// group: string, configuration id
 	Group *string `pve:"group"`
 	// max_relocate: integer; from 0; default 1
 	MaxRelocate *int64 `pve:"max_relocate"`
@@ -196,14 +195,13 @@ type PutClusterHaResourcesBySidParams struct {
 	AutoRebalance *bool `pve:"auto-rebalance"`
 	// comment: string; up to 4096 characters
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
 	// failback: boolean; default 1
 	Failback *bool `pve:"failback"`
-	// group: string, id: a letter, then letters, digits, _ or -
+	// group: string, configuration id
 	Group *string `pve:"group"`
 	// max_relocate: integer; from 0; default 1
 	MaxRelocate *int64 `pve:"max_relocate"`
@@ -310,9 +308,9 @@ func (c *Client) PostClusterHaRules(ctx context.Context, p *PostClusterHaRulesPa
 
 // PostClusterHaRulesParams are the parameters of [Client.PostClusterHaRules].
 type PostClusterHaRulesParams struct {
-	// resources: string, list, by commas, of: vm:ID or ct:ID
+	// resources: string, list, each an HA resource id
 	Resources string `pve:"resources"`
-	// rule: string, id: a letter, then letters, digits, _ or -
+	// rule: string, configuration id
 	Rule string `pve:"rule"`
 	// type: one of node-affinity, resource-affinity
 	Type string `pve:"type"`
@@ -322,7 +320,7 @@ type PostClusterHaRulesParams struct {
 	Comment *string `pve:"comment"`
 	// disable: boolean
 	Disable *bool `pve:"disable"`
-	// nodes: string, list, by commas, of pve-ha-node; for type node-affinity
+	// nodes: string, list, each a node name, perhaps with :priority; for type node-affinity
 	Nodes *string `pve:"nodes"`
 	// strict: boolean; default 0; for type node-affinity
 	Strict *bool `pve:"strict"`
@@ -367,16 +365,15 @@ type PutClusterHaRulesByRuleParams struct {
 	Affinity *string `pve:"affinity"`
 	// comment: string; up to 4096 characters
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
 	// disable: boolean
 	Disable *bool `pve:"disable"`
-	// nodes: string, list, by commas, of pve-ha-node; for type node-affinity
+	// nodes: string, list, each a node name, perhaps with :priority; for type node-affinity
 	Nodes *string `pve:"nodes"`
-	// resources: string, list, by commas, of: vm:ID or ct:ID
+	// resources: string, list, each an HA resource id
 	Resources *string `pve:"resources"`
 	// strict: boolean; default 0; for type node-affinity
 	Strict *bool `pve:"strict"`

@@ -60,7 +60,7 @@ func (c *Client) PostClusterJobsRealmSyncById(ctx context.Context, id string, p 
 
 // PostClusterJobsRealmSyncByIdParams are the parameters of [Client.PostClusterJobsRealmSyncById].
 type PostClusterJobsRealmSyncByIdParams struct {
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128 characters
 	Schedule string `pve:"schedule"`
 	// comment: string; up to 512 characters
 	Comment *string `pve:"comment"`
@@ -84,12 +84,11 @@ func (c *Client) PutClusterJobsRealmSyncById(ctx context.Context, id string, p *
 
 // PutClusterJobsRealmSyncByIdParams are the parameters of [Client.PutClusterJobsRealmSyncById].
 type PutClusterJobsRealmSyncByIdParams struct {
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128 characters
 	Schedule string `pve:"schedule"`
 	// comment: string; up to 512 characters
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// enable-new: boolean; default 1
 	EnableNew *bool `pve:"enable-new"`
@@ -111,7 +110,7 @@ func (c *Client) GetClusterJobsScheduleAnalyze(ctx context.Context, p *GetCluste
 // GetClusterJobsScheduleAnalyzeParams are the parameters of
 // [Client.GetClusterJobsScheduleAnalyze].
 type GetClusterJobsScheduleAnalyzeParams struct {
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128 characters
 	Schedule string `pve:"schedule"`
 	// iterations: integer; 1 to 100; default 10
 	Iterations *int64 `pve:"iterations"`

@@ -51,7 +51,7 @@ func (c *Client) PostClusterMappingDir(ctx context.Context, p *PostClusterMappin
 
 // PostClusterMappingDirParams are the parameters of [Client.PostClusterMappingDir].
 type PostClusterMappingDirParams struct {
-	// id: string, id: a letter, then letters, digits, _ or -
+	// id: string, configuration id
 	Id string `pve:"id"`
 	// map: list of string node=…,path=…
 	Map []string `pve:"map"`
@@ -81,8 +81,7 @@ func (c *Client) PutClusterMappingDirById(ctx context.Context, id string, p *Put
 // PutClusterMappingDirByIdParams are the parameters of [Client.PutClusterMappingDirById]. All may
 // be left out, and so may the struct.
 type PutClusterMappingDirByIdParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// description: string; up to 4096 characters
 	Description *string `pve:"description"`
@@ -128,7 +127,7 @@ func (c *Client) PostClusterMappingPci(ctx context.Context, p *PostClusterMappin
 
 // PostClusterMappingPciParams are the parameters of [Client.PostClusterMappingPci].
 type PostClusterMappingPciParams struct {
-	// id: string, id: a letter, then letters, digits, _ or -
+	// id: string, configuration id
 	Id string `pve:"id"`
 	// map: list of string id=…,node=…,path=…[,description=…,iommugroup=N,subsystem-id=…]
 	Map []string `pve:"map"`
@@ -162,8 +161,7 @@ func (c *Client) PutClusterMappingPciById(ctx context.Context, id string, p *Put
 // PutClusterMappingPciByIdParams are the parameters of [Client.PutClusterMappingPciById]. All may
 // be left out, and so may the struct.
 type PutClusterMappingPciByIdParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// description: string; up to 4096 characters
 	Description *string `pve:"description"`
@@ -206,7 +204,7 @@ func (c *Client) PostClusterMappingUsb(ctx context.Context, p *PostClusterMappin
 
 // PostClusterMappingUsbParams are the parameters of [Client.PostClusterMappingUsb].
 type PostClusterMappingUsbParams struct {
-	// id: string, id: a letter, then letters, digits, _ or -
+	// id: string, configuration id
 	Id string `pve:"id"`
 	// map: list of string id=…,node=…[,description=…,path=…]
 	Map []string `pve:"map"`
@@ -237,8 +235,7 @@ func (c *Client) PutClusterMappingUsbById(ctx context.Context, id string, p *Put
 type PutClusterMappingUsbByIdParams struct {
 	// map: list of string id=…,node=…[,description=…,path=…]
 	Map []string `pve:"map"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// description: string; up to 4096 characters
 	Description *string `pve:"description"`

@@ -85,7 +85,7 @@ func (c *Client) PostClusterMetricsServerById(ctx context.Context, id string, p 
 type PostClusterMetricsServerByIdParams struct {
 	// port: integer; 1 to 65536
 	Port int64 `pve:"port"`
-	// server: string, IP address or DNS name
+	// server: string, IP address or a DNS name
 	Server string `pve:"server"`
 	// type: one of graphite, influxdb, opentelemetry
 	Type string `pve:"type"`
@@ -119,7 +119,7 @@ type PostClusterMetricsServerByIdParams struct {
 	OtelTimeout *int64 `pve:"otel-timeout"`
 	// otel-verify-ssl: boolean; default 1
 	OtelVerifySsl *bool `pve:"otel-verify-ssl"`
-	// path: string, graphite-path
+	// path: string, path of names joined by dots
 	Path *string `pve:"path"`
 	// proto: one of udp, tcp
 	Proto *string `pve:"proto"`
@@ -141,14 +141,13 @@ func (c *Client) PutClusterMetricsServerById(ctx context.Context, id string, p *
 type PutClusterMetricsServerByIdParams struct {
 	// port: integer; 1 to 65536
 	Port int64 `pve:"port"`
-	// server: string, IP address or DNS name
+	// server: string, IP address or a DNS name
 	Server string `pve:"server"`
 	// api-path-prefix: string
 	ApiPathPrefix *string `pve:"api-path-prefix"`
 	// bucket: string
 	Bucket *string `pve:"bucket"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -178,7 +177,7 @@ type PutClusterMetricsServerByIdParams struct {
 	OtelTimeout *int64 `pve:"otel-timeout"`
 	// otel-verify-ssl: boolean; default 1
 	OtelVerifySsl *bool `pve:"otel-verify-ssl"`
-	// path: string, graphite-path
+	// path: string, path of names joined by dots
 	Path *string `pve:"path"`
 	// proto: one of udp, tcp
 	Proto *string `pve:"proto"`

@@ -50,7 +50,7 @@ func (c *Client) PostClusterNotificationsEndpointsGotify(ctx context.Context, p 
 // PostClusterNotificationsEndpointsGotifyParams are the parameters of
 // [Client.PostClusterNotificationsEndpointsGotify].
 type PostClusterNotificationsEndpointsGotifyParams struct {
-	// name: string, id: a letter, then letters, digits, _ or -
+	// name: string, configuration id
 	Name string `pve:"name"`
 	// server: string
 	Server string `pve:"server"`
@@ -100,7 +100,7 @@ func (c *Client) PutClusterNotificationsEndpointsGotifyByName(ctx context.Contex
 type PutClusterNotificationsEndpointsGotifyByNameParams struct {
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: list of string, id: a letter, then letters, digits, _ or -
+	// delete: list of string, configuration id
 	Delete []string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -143,7 +143,7 @@ func (c *Client) PostClusterNotificationsEndpointsSendmail(ctx context.Context, 
 // PostClusterNotificationsEndpointsSendmailParams are the parameters of
 // [Client.PostClusterNotificationsEndpointsSendmail].
 type PostClusterNotificationsEndpointsSendmailParams struct {
-	// name: string, id: a letter, then letters, digits, _ or -
+	// name: string, configuration id
 	Name string `pve:"name"`
 	// author: string
 	Author *string `pve:"author"`
@@ -153,9 +153,9 @@ type PostClusterNotificationsEndpointsSendmailParams struct {
 	Disable *bool `pve:"disable"`
 	// from-address: string
 	FromAddress *string `pve:"from-address"`
-	// mailto: list of string, e-mail address or user
+	// mailto: list of string, mail address or a user name
 	Mailto []string `pve:"mailto"`
-	// mailto-user: list of string, user@realm
+	// mailto-user: list of string, user id
 	MailtoUser []apidoc.UserID `pve:"mailto-user"`
 }
 
@@ -202,7 +202,7 @@ type PutClusterNotificationsEndpointsSendmailByNameParams struct {
 	Author *string `pve:"author"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: list of string, id: a letter, then letters, digits, _ or -
+	// delete: list of string, configuration id
 	Delete []string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -210,9 +210,9 @@ type PutClusterNotificationsEndpointsSendmailByNameParams struct {
 	Disable *bool `pve:"disable"`
 	// from-address: string
 	FromAddress *string `pve:"from-address"`
-	// mailto: list of string, e-mail address or user
+	// mailto: list of string, mail address or a user name
 	Mailto []string `pve:"mailto"`
-	// mailto-user: list of string, user@realm
+	// mailto-user: list of string, user id
 	MailtoUser []apidoc.UserID `pve:"mailto-user"`
 }
 
@@ -254,7 +254,7 @@ func (c *Client) PostClusterNotificationsEndpointsSmtp(ctx context.Context, p *P
 type PostClusterNotificationsEndpointsSmtpParams struct {
 	// from-address: string
 	FromAddress string `pve:"from-address"`
-	// name: string, id: a letter, then letters, digits, _ or -
+	// name: string, configuration id
 	Name string `pve:"name"`
 	// server: string
 	Server string `pve:"server"`
@@ -264,9 +264,9 @@ type PostClusterNotificationsEndpointsSmtpParams struct {
 	Comment *string `pve:"comment"`
 	// disable: boolean; default 0
 	Disable *bool `pve:"disable"`
-	// mailto: list of string, e-mail address or user
+	// mailto: list of string, mail address or a user name
 	Mailto []string `pve:"mailto"`
-	// mailto-user: list of string, user@realm
+	// mailto-user: list of string, user id
 	MailtoUser []apidoc.UserID `pve:"mailto-user"`
 	// mode: one of insecure, starttls, tls; default tls
 	Mode *string `pve:"mode"`
@@ -324,7 +324,7 @@ type PutClusterNotificationsEndpointsSmtpByNameParams struct {
 	Author *string `pve:"author"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: list of string, id: a letter, then letters, digits, _ or -
+	// delete: list of string, configuration id
 	Delete []string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -332,9 +332,9 @@ type PutClusterNotificationsEndpointsSmtpByNameParams struct {
 	Disable *bool `pve:"disable"`
 	// from-address: string
 	FromAddress *string `pve:"from-address"`
-	// mailto: list of string, e-mail address or user
+	// mailto: list of string, mail address or a user name
 	Mailto []string `pve:"mailto"`
-	// mailto-user: list of string, user@realm
+	// mailto-user: list of string, user id
 	MailtoUser []apidoc.UserID `pve:"mailto-user"`
 	// mode: one of insecure, starttls, tls; default tls
 	Mode *string `pve:"mode"`
@@ -383,7 +383,7 @@ func (c *Client) PostClusterNotificationsEndpointsWebhook(ctx context.Context, p
 type PostClusterNotificationsEndpointsWebhookParams struct {
 	// method: one of post, put, get
 	Method string `pve:"method"`
-	// name: string, id: a letter, then letters, digits, _ or -
+	// name: string, configuration id
 	Name string `pve:"name"`
 	// url: string
 	Url string `pve:"url"`
@@ -444,7 +444,7 @@ type PutClusterNotificationsEndpointsWebhookByNameParams struct {
 	Body *string `pve:"body"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: list of string, id: a letter, then letters, digits, _ or -
+	// delete: list of string, configuration id
 	Delete []string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -522,7 +522,7 @@ func (c *Client) PostClusterNotificationsMatchers(ctx context.Context, p *PostCl
 // PostClusterNotificationsMatchersParams are the parameters of
 // [Client.PostClusterNotificationsMatchers].
 type PostClusterNotificationsMatchersParams struct {
-	// name: string, id: a letter, then letters, digits, _ or -
+	// name: string, configuration id
 	Name string `pve:"name"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -538,7 +538,7 @@ type PostClusterNotificationsMatchersParams struct {
 	MatchSeverity []string `pve:"match-severity"`
 	// mode: one of all, any; default all
 	Mode *string `pve:"mode"`
-	// target: list of string, id: a letter, then letters, digits, _ or -
+	// target: list of string, configuration id
 	Target []string `pve:"target"`
 }
 
@@ -582,7 +582,7 @@ func (c *Client) PutClusterNotificationsMatchersByName(ctx context.Context, name
 type PutClusterNotificationsMatchersByNameParams struct {
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: list of string, id: a letter, then letters, digits, _ or -
+	// delete: list of string, configuration id
 	Delete []string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -598,7 +598,7 @@ type PutClusterNotificationsMatchersByNameParams struct {
 	MatchSeverity []string `pve:"match-severity"`
 	// mode: one of all, any; default all
 	Mode *string `pve:"mode"`
-	// target: list of string, id: a letter, then letters, digits, _ or -
+	// target: list of string, configuration id
 	Target []string `pve:"target"`
 }
 

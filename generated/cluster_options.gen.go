@@ -55,11 +55,11 @@ type PutClusterOptionsParams struct {
 	// crs: string
 	// [ha=basic|static|dynamic,ha-auto-rebalance=0|1,ha-auto-rebalance-hold-duration=N,ha-auto-rebalance-margin=0–100,ha-auto-rebalance-method=bruteforce|topsis,ha-auto-rebalance-threshold=0–100,ha-rebalance-on-start=0|1]
 	Crs *string `pve:"crs"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// description: string; up to 65536 characters
 	Description *string `pve:"description"`
-	// email_from: string, e-mail address, or empty
+	// email_from: string, mail address
 	EmailFrom *string `pve:"email_from"`
 	// fencing: one of watchdog, hardware, both; default watchdog
 	Fencing *string `pve:"fencing"`
@@ -73,7 +73,7 @@ type PutClusterOptionsParams struct {
 	Language *string `pve:"language"`
 	// location: string latitude=-90–90,longitude=-180–180[,name=…]
 	Location *string `pve:"location"`
-	// mac_prefix: string, mac-prefix; default BC:24:11
+	// mac_prefix: string, the first bytes of a unicast MAC address; default BC:24:11
 	MacPrefix *string `pve:"mac_prefix"`
 	// max_workers: integer; from 1
 	MaxWorkers *int64 `pve:"max_workers"`

@@ -69,7 +69,7 @@ func (c *Client) PostClusterQemuCustomCpuModels(ctx context.Context, p *PostClus
 // PostClusterQemuCustomCpuModelsParams are the parameters of
 // [Client.PostClusterQemuCustomCpuModels].
 type PostClusterQemuCustomCpuModelsParams struct {
-	// cputype: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// cputype: string, configuration id; up to 40 characters
 	Cputype string `pve:"cputype"`
 	// reported-model: one of 486, a64fx, athlon, Broadwell, Broadwell-IBRS, Broadwell-noTSX,
 	// Broadwell-noTSX-IBRS, Cascadelake-Server, Cascadelake-Server-noTSX, Cascadelake-Server-v2,
@@ -85,7 +85,7 @@ type PostClusterQemuCustomCpuModelsParams struct {
 	HvVendorId *string `pve:"hv-vendor-id"`
 	// level: integer; 0 to 4294967295
 	Level *int64 `pve:"level"`
-	// phys-bits: string, pve-phys-bits
+	// phys-bits: string, host or a number of bits from 8 to 64
 	PhysBits *string `pve:"phys-bits"`
 }
 
@@ -129,7 +129,7 @@ func (c *Client) PutClusterQemuCustomCpuModelsByCputype(ctx context.Context, cpu
 // PutClusterQemuCustomCpuModelsByCputypeParams are the parameters of
 // [Client.PutClusterQemuCustomCpuModelsByCputype]. All may be left out, and so may the struct.
 type PutClusterQemuCustomCpuModelsByCputypeParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -143,7 +143,7 @@ type PutClusterQemuCustomCpuModelsByCputypeParams struct {
 	HvVendorId *string `pve:"hv-vendor-id"`
 	// level: integer; 0 to 4294967295
 	Level *int64 `pve:"level"`
-	// phys-bits: string, pve-phys-bits
+	// phys-bits: string, host or a number of bits from 8 to 64
 	PhysBits *string `pve:"phys-bits"`
 	// reported-model: one of 486, a64fx, athlon, Broadwell, Broadwell-IBRS, Broadwell-noTSX,
 	// Broadwell-noTSX-IBRS, Cascadelake-Server, Cascadelake-Server-noTSX, Cascadelake-Server-v2,

@@ -40,7 +40,7 @@ func (c *Client) PostClusterReplication(ctx context.Context, p *PostClusterRepli
 
 // PostClusterReplicationParams are the parameters of [Client.PostClusterReplication].
 type PostClusterReplicationParams struct {
-	// id: string, job id VMID-N
+	// id: string, replication job id
 	Id string `pve:"id"`
 	// target: string, node name
 	Target apidoc.Node `pve:"target"`
@@ -54,7 +54,8 @@ type PostClusterReplicationParams struct {
 	Rate *float64 `pve:"rate"`
 	// remove_job: one of local, full
 	RemoveJob *string `pve:"remove_job"`
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters; default */15
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128
+	// characters; default */15
 	Schedule *string `pve:"schedule"`
 	// source: string, node name
 	Source *apidoc.Node `pve:"source"`
@@ -111,8 +112,7 @@ func (c *Client) PutClusterReplicationById(ctx context.Context, id string, p *Pu
 type PutClusterReplicationByIdParams struct {
 	// comment: string; up to 4096 characters
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -122,7 +122,8 @@ type PutClusterReplicationByIdParams struct {
 	Rate *float64 `pve:"rate"`
 	// remove_job: one of local, full
 	RemoveJob *string `pve:"remove_job"`
-	// schedule: string, calendar event, such as mon..fri 02:00; up to 128 characters; default */15
+	// schedule: string, calendar event (such as daily, mon..fri 02:30 or *:0/15); up to 128
+	// characters; default */15
 	Schedule *string `pve:"schedule"`
 	// source: string, node name
 	Source *apidoc.Node `pve:"source"`

@@ -120,13 +120,13 @@ type PostClusterSdnControllersParams struct {
 	Ebgp *bool `pve:"ebgp"`
 	// ebgp-multihop: integer
 	EbgpMultihop *int64 `pve:"ebgp-multihop"`
-	// fabric: string, pve-sdn-fabric-id
+	// fabric: string, fabric id
 	Fabric *string `pve:"fabric"`
 	// isis-domain: string
 	IsisDomain *string `pve:"isis-domain"`
-	// isis-ifaces: string, list, by commas, of: network interface
+	// isis-ifaces: string, list, each a network interface name
 	IsisIfaces *string `pve:"isis-ifaces"`
-	// isis-net: string, pve-sdn-isis-net; 20 to 50 characters
+	// isis-net: string, IS-IS network entity title; 20 to 50 characters
 	IsisNet *string `pve:"isis-net"`
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
@@ -134,11 +134,11 @@ type PostClusterSdnControllersParams struct {
 	Loopback *string `pve:"loopback"`
 	// node: string, node name
 	Node *apidoc.Node `pve:"node"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
-	// peer-group-name: string, id: a letter, then letters, digits, _ or -; default VTEP
+	// peer-group-name: string, configuration id; default VTEP
 	PeerGroupName *string `pve:"peer-group-name"`
-	// peers: string, list, by commas, of: IP address
+	// peers: string, list, each an IP address
 	Peers *string `pve:"peers"`
 	// route-map-in: string, pve-sdn-route-map-id
 	RouteMapIn *string `pve:"route-map-in"`
@@ -234,8 +234,7 @@ type PutClusterSdnControllersByControllerParams struct {
 	BgpMode *string `pve:"bgp-mode"`
 	// bgp-multipath-as-path-relax: boolean
 	BgpMultipathAsPathRelax *bool `pve:"bgp-multipath-as-path-relax"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -243,13 +242,13 @@ type PutClusterSdnControllersByControllerParams struct {
 	Ebgp *bool `pve:"ebgp"`
 	// ebgp-multihop: integer
 	EbgpMultihop *int64 `pve:"ebgp-multihop"`
-	// fabric: string, pve-sdn-fabric-id
+	// fabric: string, fabric id
 	Fabric *string `pve:"fabric"`
 	// isis-domain: string
 	IsisDomain *string `pve:"isis-domain"`
-	// isis-ifaces: string, list, by commas, of: network interface
+	// isis-ifaces: string, list, each a network interface name
 	IsisIfaces *string `pve:"isis-ifaces"`
-	// isis-net: string, pve-sdn-isis-net; 20 to 50 characters
+	// isis-net: string, IS-IS network entity title; 20 to 50 characters
 	IsisNet *string `pve:"isis-net"`
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
@@ -257,11 +256,11 @@ type PutClusterSdnControllersByControllerParams struct {
 	Loopback *string `pve:"loopback"`
 	// node: string, node name
 	Node *apidoc.Node `pve:"node"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
-	// peer-group-name: string, id: a letter, then letters, digits, _ or -; default VTEP
+	// peer-group-name: string, configuration id; default VTEP
 	PeerGroupName *string `pve:"peer-group-name"`
-	// peers: string, list, by commas, of: IP address
+	// peers: string, list, each an IP address
 	Peers *string `pve:"peers"`
 	// route-map-in: string, pve-sdn-route-map-id
 	RouteMapIn *string `pve:"route-map-in"`
@@ -343,8 +342,7 @@ func (c *Client) PutClusterSdnDnsByDns(ctx context.Context, dns string, p *PutCl
 // PutClusterSdnDnsByDnsParams are the parameters of [Client.PutClusterSdnDnsByDns]. All may be
 // left out, and so may the struct.
 type PutClusterSdnDnsByDnsParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -490,7 +488,7 @@ func (c *Client) PostClusterSdnFabricsFabric(ctx context.Context, p *PostCluster
 
 // PostClusterSdnFabricsFabricParams are the parameters of [Client.PostClusterSdnFabricsFabric].
 type PostClusterSdnFabricsFabricParams struct {
-	// id: string, pve-sdn-fabric-id; 2 to 8 characters
+	// id: string, fabric id; 2 to 8 characters
 	Id string `pve:"id"`
 	// protocol: one of openfabric, ospf, wireguard, bgp
 	Protocol string `pve:"protocol"`
@@ -502,9 +500,9 @@ type PostClusterSdnFabricsFabricParams struct {
 	Digest *string `pve:"digest"`
 	// hello_interval: number; 1 to 600; for protocol openfabric
 	HelloInterval *float64 `pve:"hello_interval"`
-	// ip6_prefix: string, network in CIDR form
+	// ip6_prefix: string, network
 	Ip6Prefix *string `pve:"ip6_prefix"`
-	// ip_prefix: string, network in CIDR form
+	// ip_prefix: string, network
 	IpPrefix *string `pve:"ip_prefix"`
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
@@ -567,9 +565,9 @@ type PutClusterSdnFabricsFabricByIdParams struct {
 	Digest *string `pve:"digest"`
 	// hello_interval: number; 1 to 600; for protocol openfabric
 	HelloInterval *float64 `pve:"hello_interval"`
-	// ip6_prefix: string, network in CIDR form
+	// ip6_prefix: string, network
 	Ip6Prefix *string `pve:"ip6_prefix"`
-	// ip_prefix: string, network in CIDR form
+	// ip_prefix: string, network
 	IpPrefix *string `pve:"ip_prefix"`
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
@@ -680,8 +678,8 @@ type PostClusterSdnFabricsNodeByFabricIdParams struct {
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
 	// peers: list of string
-	// iface=…,node=…,type=internal|external[,endpoint=…,node_iface=…,skip_route_generation=0|1];
-	// for protocol wireguard
+	// iface=…,node[_…]=…,type=internal|external[,endpoint=…,skip_route_generation=0|1]; for
+	// protocol wireguard
 	Peers []string `pve:"peers"`
 	// public_key: string; for protocol wireguard
 	PublicKey *string `pve:"public_key"`
@@ -753,8 +751,8 @@ type PutClusterSdnFabricsNodeByFabricIdAndNodeIdParams struct {
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
 	// peers: list of string
-	// iface=…,node=…,type=internal|external[,endpoint=…,node_iface=…,skip_route_generation=0|1];
-	// for protocol wireguard
+	// iface=…,node[_…]=…,type=internal|external[,endpoint=…,skip_route_generation=0|1]; for
+	// protocol wireguard
 	Peers []string `pve:"peers"`
 	// public_key: string; for protocol wireguard
 	PublicKey *string `pve:"public_key"`
@@ -833,8 +831,7 @@ func (c *Client) PutClusterSdnIpamsByIpam(ctx context.Context, ipam string, p *P
 // PutClusterSdnIpamsByIpamParams are the parameters of [Client.PutClusterSdnIpamsByIpam]. All may
 // be left out, and so may the struct.
 type PutClusterSdnIpamsByIpamParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -1355,8 +1352,7 @@ func (c *Client) PutClusterSdnVnetsByVnet(ctx context.Context, vnet string, p *P
 type PutClusterSdnVnetsByVnetParams struct {
 	// alias: string; up to 256 characters
 	Alias *string `pve:"alias"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -1403,7 +1399,7 @@ func (c *Client) PutClusterSdnVnetsFirewallOptions(ctx context.Context, vnet str
 // PutClusterSdnVnetsFirewallOptionsParams are the parameters of
 // [Client.PutClusterSdnVnetsFirewallOptions]. All may be left out, and so may the struct.
 type PutClusterSdnVnetsFirewallOptionsParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -1458,17 +1454,19 @@ type PostClusterSdnVnetsFirewallRulesParams struct {
 	Type string `pve:"type"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -1476,11 +1474,12 @@ type PostClusterSdnVnetsFirewallRulesParams struct {
 	Macro *string `pve:"macro"`
 	// pos: integer; from 0
 	Pos *int64 `pve:"pos"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 }
 
@@ -1538,19 +1537,21 @@ type PutClusterSdnVnetsFirewallRulesByPosParams struct {
 	Action *string `pve:"action"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -1558,11 +1559,12 @@ type PutClusterSdnVnetsFirewallRulesByPosParams struct {
 	Macro *string `pve:"macro"`
 	// moveto: integer; from 0
 	Moveto *int64 `pve:"moveto"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 	// type: one of in, out, forward, group
 	Type *string `pve:"type"`
@@ -1580,7 +1582,7 @@ type DeleteClusterSdnVnetsIpsParams struct {
 	Ip string `pve:"ip"`
 	// zone: string; 2 to 8 characters
 	Zone string `pve:"zone"`
-	// mac: string, MAC address
+	// mac: string, unicast MAC address
 	Mac *string `pve:"mac"`
 }
 
@@ -1596,7 +1598,7 @@ type PostClusterSdnVnetsIpsParams struct {
 	Ip string `pve:"ip"`
 	// zone: string; 2 to 8 characters
 	Zone string `pve:"zone"`
-	// mac: string, MAC address
+	// mac: string, unicast MAC address
 	Mac *string `pve:"mac"`
 }
 
@@ -1612,7 +1614,7 @@ type PutClusterSdnVnetsIpsParams struct {
 	Ip string `pve:"ip"`
 	// zone: string; 2 to 8 characters
 	Zone string `pve:"zone"`
-	// mac: string, MAC address
+	// mac: string, unicast MAC address
 	Mac *string `pve:"mac"`
 	// vmid: integer; 100 to 999999999
 	Vmid *apidoc.VMID `pve:"vmid"`
@@ -1642,13 +1644,13 @@ func (c *Client) PostClusterSdnVnetsSubnets(ctx context.Context, vnet string, p 
 
 // PostClusterSdnVnetsSubnetsParams are the parameters of [Client.PostClusterSdnVnetsSubnets].
 type PostClusterSdnVnetsSubnetsParams struct {
-	// subnet: string, pve-sdn-subnet-id
+	// subnet: string, subnet (address/prefix) or its id
 	Subnet string `pve:"subnet"`
 	// type: one of subnet
 	Type string `pve:"type"`
 	// dhcp-dns-server: string, IP address
 	DhcpDnsServer *string `pve:"dhcp-dns-server"`
-	// dhcp-range: list of string, pve-sdn-dhcp-range
+	// dhcp-range: list of string end-address=…,start-address=…
 	DhcpRange []string `pve:"dhcp-range"`
 	// dnszoneprefix: string, DNS name
 	Dnszoneprefix *string `pve:"dnszoneprefix"`
@@ -1698,12 +1700,11 @@ func (c *Client) PutClusterSdnVnetsSubnetsBySubnet(ctx context.Context, vnet str
 // PutClusterSdnVnetsSubnetsBySubnetParams are the parameters of
 // [Client.PutClusterSdnVnetsSubnetsBySubnet]. All may be left out, and so may the struct.
 type PutClusterSdnVnetsSubnetsBySubnetParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// dhcp-dns-server: string, IP address
 	DhcpDnsServer *string `pve:"dhcp-dns-server"`
-	// dhcp-range: list of string, pve-sdn-dhcp-range
+	// dhcp-range: list of string end-address=…,start-address=…
 	DhcpRange []string `pve:"dhcp-range"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -1828,29 +1829,29 @@ type PostClusterSdnZonesParams struct {
 	Dnszone *string `pve:"dnszone"`
 	// dp-id: integer
 	DpId *int64 `pve:"dp-id"`
-	// exitnodes: string, list, by commas, of: node name
+	// exitnodes: string, list, each a node name
 	Exitnodes *string `pve:"exitnodes"`
 	// exitnodes-local-routing: boolean
 	ExitnodesLocalRouting *bool `pve:"exitnodes-local-routing"`
 	// exitnodes-primary: string, node name
 	ExitnodesPrimary *apidoc.Node `pve:"exitnodes-primary"`
-	// fabric: string, pve-sdn-fabric-id
+	// fabric: string, fabric id
 	Fabric *string `pve:"fabric"`
 	// ipam: string
 	Ipam *string `pve:"ipam"`
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
-	// mac: string, MAC address
+	// mac: string, unicast MAC address
 	Mac *string `pve:"mac"`
 	// mtu: integer
 	Mtu *int64 `pve:"mtu"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
-	// peers: string, list, by commas, of: IP address
+	// peers: string, list, each an IP address
 	Peers *string `pve:"peers"`
 	// reversedns: string
 	Reversedns *string `pve:"reversedns"`
-	// rt-import: string, list, by commas, of pve-sdn-bgp-rt
+	// rt-import: string, list, each a BGP route target
 	RtImport *string `pve:"rt-import"`
 	// secondary-controllers: list of string; 2 to 64 characters
 	SecondaryControllers []string `pve:"secondary-controllers"`
@@ -1976,8 +1977,7 @@ type PutClusterSdnZonesByZoneParams struct {
 	BridgeDisableMacLearning *bool `pve:"bridge-disable-mac-learning"`
 	// controller: string
 	Controller *string `pve:"controller"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// dhcp: one of dnsmasq
 	Dhcp *string `pve:"dhcp"`
@@ -1991,29 +1991,29 @@ type PutClusterSdnZonesByZoneParams struct {
 	Dnszone *string `pve:"dnszone"`
 	// dp-id: integer
 	DpId *int64 `pve:"dp-id"`
-	// exitnodes: string, list, by commas, of: node name
+	// exitnodes: string, list, each a node name
 	Exitnodes *string `pve:"exitnodes"`
 	// exitnodes-local-routing: boolean
 	ExitnodesLocalRouting *bool `pve:"exitnodes-local-routing"`
 	// exitnodes-primary: string, node name
 	ExitnodesPrimary *apidoc.Node `pve:"exitnodes-primary"`
-	// fabric: string, pve-sdn-fabric-id
+	// fabric: string, fabric id
 	Fabric *string `pve:"fabric"`
 	// ipam: string
 	Ipam *string `pve:"ipam"`
 	// lock-token: string
 	LockToken *string `pve:"lock-token"`
-	// mac: string, MAC address
+	// mac: string, unicast MAC address
 	Mac *string `pve:"mac"`
 	// mtu: integer
 	Mtu *int64 `pve:"mtu"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
-	// peers: string, list, by commas, of: IP address
+	// peers: string, list, each an IP address
 	Peers *string `pve:"peers"`
 	// reversedns: string
 	Reversedns *string `pve:"reversedns"`
-	// rt-import: string, list, by commas, of pve-sdn-bgp-rt
+	// rt-import: string, list, each a BGP route target
 	RtImport *string `pve:"rt-import"`
 	// secondary-controllers: list of string; 2 to 64 characters
 	SecondaryControllers []string `pve:"secondary-controllers"`

@@ -147,13 +147,13 @@ func (c *Client) PostNodesCephInit(ctx context.Context, node apidoc.Node, p *Pos
 // PostNodesCephInitParams are the parameters of [Client.PostNodesCephInit]. All may be left out,
 // and so may the struct.
 type PostNodesCephInitParams struct {
-	// cluster-network: string, network in CIDR form; up to 128 characters; needs network
+	// cluster-network: string, network; up to 128 characters; needs network
 	ClusterNetwork *string `pve:"cluster-network"`
 	// disable_cephx: boolean; default 0
 	DisableCephx *bool `pve:"disable_cephx"`
 	// min_size: integer; 1 to 7; default 2
 	MinSize *int64 `pve:"min_size"`
-	// network: string, network in CIDR form; up to 128 characters
+	// network: string, network; up to 128 characters
 	Network *string `pve:"network"`
 	// pg_bits: integer; 6 to 14; default 6
 	PgBits *int64 `pve:"pg_bits"`
@@ -299,7 +299,7 @@ func (c *Client) PostNodesCephMonByMonid(ctx context.Context, node apidoc.Node, 
 // PostNodesCephMonByMonidParams are the parameters of [Client.PostNodesCephMonByMonid]. All may be
 // left out, and so may the struct.
 type PostNodesCephMonByMonidParams struct {
-	// mon-address: string, list, by commas, of: IP address
+	// mon-address: string, list, each an IP address
 	MonAddress *string `pve:"mon-address"`
 }
 

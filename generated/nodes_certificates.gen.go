@@ -82,11 +82,11 @@ func (c *Client) PostNodesCertificatesCustom(ctx context.Context, node apidoc.No
 
 // PostNodesCertificatesCustomParams are the parameters of [Client.PostNodesCertificatesCustom].
 type PostNodesCertificatesCustomParams struct {
-	// certificates: string, pem-certificate-chain
+	// certificates: string, certificates in PEM form, one behind the other
 	Certificates string `pve:"certificates"`
 	// force: boolean; default 0
 	Force *bool `pve:"force"`
-	// key: string, pem-string
+	// key: string, one block in PEM form
 	Key *string `pve:"key"`
 	// restart: boolean; default 0
 	Restart *bool `pve:"restart"`

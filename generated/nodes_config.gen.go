@@ -54,7 +54,7 @@ type PutNodesConfigParams struct {
 	Acmedomain map[int]string `pve:"acmedomain[n]"`
 	// ballooning-target: integer; 0 to 100; default 80
 	BallooningTarget *int64 `pve:"ballooning-target"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// description: string; up to 65536 characters
 	Description *string `pve:"description"`

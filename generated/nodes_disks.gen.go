@@ -317,7 +317,7 @@ func (c *Client) PostNodesDisksZfs(ctx context.Context, node apidoc.Node, p *Pos
 
 // PostNodesDisksZfsParams are the parameters of [Client.PostNodesDisksZfs].
 type PostNodesDisksZfsParams struct {
-	// devices: string, list, by commas, of string
+	// devices: string, string-list
 	Devices string `pve:"devices"`
 	// name: string, storage id
 	Name apidoc.Storage `pve:"name"`

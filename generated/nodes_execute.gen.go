@@ -16,6 +16,6 @@ func (c *Client) PostNodesExecute(ctx context.Context, node apidoc.Node, p *Post
 
 // PostNodesExecuteParams are the parameters of [Client.PostNodesExecute].
 type PostNodesExecuteParams struct {
-	// commands: string, pve-command-batch
+	// commands: string, JSON array of {path, method, args}
 	Commands string `pve:"commands"`
 }

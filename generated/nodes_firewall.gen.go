@@ -84,7 +84,7 @@ func (c *Client) PutNodesFirewallOptions(ctx context.Context, node apidoc.Node, 
 // PutNodesFirewallOptionsParams are the parameters of [Client.PutNodesFirewallOptions]. All may be
 // left out, and so may the struct.
 type PutNodesFirewallOptionsParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -102,7 +102,7 @@ type PutNodesFirewallOptionsParams struct {
 	Ndp *bool `pve:"ndp"`
 	// nf_conntrack_allow_invalid: boolean; default 0
 	NfConntrackAllowInvalid *bool `pve:"nf_conntrack_allow_invalid"`
-	// nf_conntrack_helpers: string, pve-fw-conntrack-helper; default ""
+	// nf_conntrack_helpers: string, list of connection tracking helpers; default ""
 	NfConntrackHelpers *string `pve:"nf_conntrack_helpers"`
 	// nf_conntrack_max: integer; from 32768; default 262144
 	NfConntrackMax *int64 `pve:"nf_conntrack_max"`
@@ -168,17 +168,19 @@ type PostNodesFirewallRulesParams struct {
 	Type string `pve:"type"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -186,11 +188,12 @@ type PostNodesFirewallRulesParams struct {
 	Macro *string `pve:"macro"`
 	// pos: integer; from 0
 	Pos *int64 `pve:"pos"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 }
 
@@ -247,19 +250,21 @@ type PutNodesFirewallRulesByPosParams struct {
 	Action *string `pve:"action"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -267,11 +272,12 @@ type PutNodesFirewallRulesByPosParams struct {
 	Macro *string `pve:"macro"`
 	// moveto: integer; from 0
 	Moveto *int64 `pve:"moveto"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 	// type: one of in, out, forward, group
 	Type *string `pve:"type"`

@@ -28,7 +28,7 @@ func (c *Client) GetNodesHardwarePci(ctx context.Context, node apidoc.Node, p *G
 // GetNodesHardwarePciParams are the parameters of [Client.GetNodesHardwarePci]. All may be left
 // out, and so may the struct.
 type GetNodesHardwarePciParams struct {
-	// pci-class-blacklist: string, list, by commas, of string; default 05;06;0b
+	// pci-class-blacklist: string, string-list; default 05;06;0b
 	PciClassBlacklist *string `pve:"pci-class-blacklist"`
 	// verbose: boolean; default 1
 	Verbose *bool `pve:"verbose"`

@@ -101,7 +101,7 @@ type PostNodesLxcParams struct {
 	Force *bool `pve:"force"`
 	// ha-managed: boolean; default 0
 	HaManaged *bool `pve:"ha-managed"`
-	// hookscript: string, volume id storage:name
+	// hookscript: string, volume id (storage:volume)
 	Hookscript *apidoc.VolID `pve:"hookscript"`
 	// hostname: string, DNS name; up to 255 characters
 	Hostname *string `pve:"hostname"`
@@ -115,7 +115,7 @@ type PostNodesLxcParams struct {
 	// mp0, mp1, …: string
 	// [volume=]…,mp=…[,acl=0|1,backup=0|1,idmap=…,keepattrs=0|1,mountoptions=…,quota=0|1,replicate=0|1,ro=0|1,shared=0|1,size=…]
 	Mp map[int]string `pve:"mp[n]"`
-	// nameserver: string, list, by commas, of lxc-ip-with-ll-iface
+	// nameserver: string, list, each an IP address; a link-local one may name its interface
 	Nameserver *string `pve:"nameserver"`
 	// net0, net1, …: string
 	// name=…[,bridge=…,firewall=0|1,gw=…,gw6=…,host-managed=0|1,hwaddr=…,ip=…,ip6=…,link_down=0|1,mtu=64–65535,rate=N,tag=1–4094,trunks=…,type=veth]
@@ -127,7 +127,7 @@ type PostNodesLxcParams struct {
 	Ostype *string `pve:"ostype"`
 	// password: string; at least 5 characters
 	Password *string `pve:"password"`
-	// pool: string, pool id
+	// pool: string, pool name
 	Pool *apidoc.Pool `pve:"pool"`
 	// protection: boolean; default 0
 	Protection *bool `pve:"protection"`
@@ -136,23 +136,23 @@ type PostNodesLxcParams struct {
 	// rootfs: string
 	// [volume=]…[,acl=0|1,idmap=…,mountoptions=…,quota=0|1,replicate=0|1,ro=0|1,shared=0|1,size=…]
 	Rootfs *string `pve:"rootfs"`
-	// searchdomain: string, list, by commas, of: DNS name
+	// searchdomain: string, list, each a DNS name
 	Searchdomain *string `pve:"searchdomain"`
 	// ssh-public-keys: string
 	SshPublicKeys *string `pve:"ssh-public-keys"`
 	// start: boolean; default 0
 	Start *bool `pve:"start"`
-	// startup: string, pve-startup-order
+	// startup: string, start-up order
 	Startup *string `pve:"startup"`
 	// storage: string, storage id; default local
 	Storage *apidoc.Storage `pve:"storage"`
 	// swap: integer; from 0; default 512
 	Swap *int64 `pve:"swap"`
-	// tags: string, list, by commas, of pve-tag
+	// tags: string, list, each a tag
 	Tags *string `pve:"tags"`
 	// template: boolean; default 0
 	Template *bool `pve:"template"`
-	// timezone: string, pve-ct-timezone
+	// timezone: string, time zone
 	Timezone *string `pve:"timezone"`
 	// tty: integer; 0 to 6; default 2
 	Tty *int64 `pve:"tty"`
@@ -215,9 +215,9 @@ type PostNodesLxcCloneParams struct {
 	Full *bool `pve:"full"`
 	// hostname: string, DNS name
 	Hostname *string `pve:"hostname"`
-	// pool: string, pool id
+	// pool: string, pool name
 	Pool *apidoc.Pool `pve:"pool"`
-	// snapname: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapname: string, configuration id; up to 40 characters
 	Snapname *string `pve:"snapname"`
 	// storage: string, storage id
 	Storage *apidoc.Storage `pve:"storage"`
@@ -236,7 +236,7 @@ func (c *Client) GetNodesLxcConfig(ctx context.Context, node apidoc.Node, vmid a
 type GetNodesLxcConfigParams struct {
 	// current: boolean; default 0
 	Current *bool `pve:"current"`
-	// snapshot: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapshot: string, configuration id; up to 40 characters
 	Snapshot *string `pve:"snapshot"`
 }
 
@@ -316,7 +316,7 @@ type PutNodesLxcConfigParams struct {
 	Cpuunits *int64 `pve:"cpuunits"`
 	// debug: boolean; default 0
 	Debug *bool `pve:"debug"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// description: string; up to 8192 characters
 	Description *string `pve:"description"`
@@ -330,7 +330,7 @@ type PutNodesLxcConfigParams struct {
 	Env *string `pve:"env"`
 	// features: string [force_rw_sys=0|1,fuse=0|1,keyctl=0|1,mknod=0|1,mount=…,nesting=0|1]
 	Features *string `pve:"features"`
-	// hookscript: string, volume id storage:name
+	// hookscript: string, volume id (storage:volume)
 	Hookscript *apidoc.VolID `pve:"hookscript"`
 	// hostname: string, DNS name; up to 255 characters
 	Hostname *string `pve:"hostname"`
@@ -342,7 +342,7 @@ type PutNodesLxcConfigParams struct {
 	// mp0, mp1, …: string
 	// [volume=]…,mp=…[,acl=0|1,backup=0|1,idmap=…,keepattrs=0|1,mountoptions=…,quota=0|1,replicate=0|1,ro=0|1,shared=0|1,size=…]
 	Mp map[int]string `pve:"mp[n]"`
-	// nameserver: string, list, by commas, of lxc-ip-with-ll-iface
+	// nameserver: string, list, each an IP address; a link-local one may name its interface
 	Nameserver *string `pve:"nameserver"`
 	// net0, net1, …: string
 	// name=…[,bridge=…,firewall=0|1,gw=…,gw6=…,host-managed=0|1,hwaddr=…,ip=…,ip6=…,link_down=0|1,mtu=64–65535,rate=N,tag=1–4094,trunks=…,type=veth]
@@ -354,22 +354,22 @@ type PutNodesLxcConfigParams struct {
 	Ostype *string `pve:"ostype"`
 	// protection: boolean; default 0
 	Protection *bool `pve:"protection"`
-	// revert: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// revert: string, list, each a configuration id
 	Revert *string `pve:"revert"`
 	// rootfs: string
 	// [volume=]…[,acl=0|1,idmap=…,mountoptions=…,quota=0|1,replicate=0|1,ro=0|1,shared=0|1,size=…]
 	Rootfs *string `pve:"rootfs"`
-	// searchdomain: string, list, by commas, of: DNS name
+	// searchdomain: string, list, each a DNS name
 	Searchdomain *string `pve:"searchdomain"`
-	// startup: string, pve-startup-order
+	// startup: string, start-up order
 	Startup *string `pve:"startup"`
 	// swap: integer; from 0; default 512
 	Swap *int64 `pve:"swap"`
-	// tags: string, list, by commas, of pve-tag
+	// tags: string, list, each a tag
 	Tags *string `pve:"tags"`
 	// template: boolean; default 0
 	Template *bool `pve:"template"`
-	// timezone: string, pve-ct-timezone
+	// timezone: string, time zone
 	Timezone *string `pve:"timezone"`
 	// tty: integer; 0 to 6; default 2
 	Tty *int64 `pve:"tty"`
@@ -389,7 +389,7 @@ func (c *Client) GetNodesLxcFeature(ctx context.Context, node apidoc.Node, vmid 
 type GetNodesLxcFeatureParams struct {
 	// feature: one of snapshot, clone, copy
 	Feature string `pve:"feature"`
-	// snapname: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapname: string, configuration id; up to 40 characters
 	Snapname *string `pve:"snapname"`
 }
 
@@ -428,7 +428,7 @@ func (c *Client) PostNodesLxcFirewallAliases(ctx context.Context, node apidoc.No
 
 // PostNodesLxcFirewallAliasesParams are the parameters of [Client.PostNodesLxcFirewallAliases].
 type PostNodesLxcFirewallAliasesParams struct {
-	// cidr: string, IPorCIDR
+	// cidr: string, IP address or a network
 	Cidr string `pve:"cidr"`
 	// name: string; 2 to 64 characters
 	Name string `pve:"name"`
@@ -465,7 +465,7 @@ func (c *Client) PutNodesLxcFirewallAliasesByName(ctx context.Context, node apid
 // PutNodesLxcFirewallAliasesByNameParams are the parameters of
 // [Client.PutNodesLxcFirewallAliasesByName].
 type PutNodesLxcFirewallAliasesByNameParams struct {
-	// cidr: string, IPorCIDR
+	// cidr: string, IP address or a network
 	Cidr string `pve:"cidr"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -544,7 +544,7 @@ func (c *Client) PostNodesLxcFirewallIpsetByName(ctx context.Context, node apido
 // PostNodesLxcFirewallIpsetByNameParams are the parameters of
 // [Client.PostNodesLxcFirewallIpsetByName].
 type PostNodesLxcFirewallIpsetByNameParams struct {
-	// cidr: string, IPorCIDRorAlias
+	// cidr: string, IP address, a network (address/prefix) or an alias
 	Cidr string `pve:"cidr"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -651,7 +651,7 @@ func (c *Client) PutNodesLxcFirewallOptions(ctx context.Context, node apidoc.Nod
 // PutNodesLxcFirewallOptionsParams are the parameters of [Client.PutNodesLxcFirewallOptions]. All
 // may be left out, and so may the struct.
 type PutNodesLxcFirewallOptionsParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// dhcp: boolean; default 0
 	Dhcp *bool `pve:"dhcp"`
@@ -742,17 +742,19 @@ type PostNodesLxcFirewallRulesParams struct {
 	Type string `pve:"type"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -760,11 +762,12 @@ type PostNodesLxcFirewallRulesParams struct {
 	Macro *string `pve:"macro"`
 	// pos: integer; from 0
 	Pos *int64 `pve:"pos"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 }
 
@@ -821,19 +824,21 @@ type PutNodesLxcFirewallRulesByPosParams struct {
 	Action *string `pve:"action"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -841,11 +846,12 @@ type PutNodesLxcFirewallRulesByPosParams struct {
 	Macro *string `pve:"macro"`
 	// moveto: integer; from 0
 	Moveto *int64 `pve:"moveto"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 	// type: one of in, out, forward, group
 	Type *string `pve:"type"`
@@ -914,7 +920,7 @@ type PostNodesLxcMigrateParams struct {
 	Online *bool `pve:"online"`
 	// restart: boolean
 	Restart *bool `pve:"restart"`
-	// target-storage: string, list, by commas, of: storage, or FROM:TO
+	// target-storage: string, list, each a mapping of storages
 	TargetStorage *string `pve:"target-storage"`
 	// timeout: integer; default 180
 	Timeout *int64 `pve:"timeout"`
@@ -958,9 +964,9 @@ func (c *Client) PostNodesLxcMtunnel(ctx context.Context, node apidoc.Node, vmid
 // PostNodesLxcMtunnelParams are the parameters of [Client.PostNodesLxcMtunnel]. All may be left
 // out, and so may the struct.
 type PostNodesLxcMtunnelParams struct {
-	// bridges: string, list, by commas, of: bridge
+	// bridges: string, list, each a bridge name
 	Bridges *string `pve:"bridges"`
-	// storages: string, list, by commas, of: storage id
+	// storages: string, list, each a storage id
 	Storages *string `pve:"storages"`
 }
 
@@ -1016,11 +1022,11 @@ func (c *Client) PostNodesLxcRemoteMigrate(ctx context.Context, node apidoc.Node
 
 // PostNodesLxcRemoteMigrateParams are the parameters of [Client.PostNodesLxcRemoteMigrate].
 type PostNodesLxcRemoteMigrateParams struct {
-	// target-bridge: string, list, by commas, of: bridge, or FROM:TO
+	// target-bridge: string, list, each a mapping of bridges
 	TargetBridge string `pve:"target-bridge"`
-	// target-endpoint: string, proxmox-remote
+	// target-endpoint: string apitoken=…,host=…[,fingerprint=…,port=N]
 	TargetEndpoint string `pve:"target-endpoint"`
-	// target-storage: string, list, by commas, of: storage, or FROM:TO
+	// target-storage: string, list, each a mapping of storages
 	TargetStorage string `pve:"target-storage"`
 	// bwlimit: number; from 0
 	Bwlimit *float64 `pve:"bwlimit"`
@@ -1062,7 +1068,7 @@ func (c *Client) GetNodesLxcRrd(ctx context.Context, node apidoc.Node, vmid apid
 
 // GetNodesLxcRrdParams are the parameters of [Client.GetNodesLxcRrd].
 type GetNodesLxcRrdParams struct {
-	// ds: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// ds: string, list, each a configuration id
 	Ds string `pve:"ds"`
 	// timeframe: one of hour, day, week, month, year
 	Timeframe string `pve:"timeframe"`
@@ -1139,7 +1145,7 @@ func (c *Client) PostNodesLxcSnapshot(ctx context.Context, node apidoc.Node, vmi
 
 // PostNodesLxcSnapshotParams are the parameters of [Client.PostNodesLxcSnapshot].
 type PostNodesLxcSnapshotParams struct {
-	// snapname: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapname: string, configuration id; up to 40 characters
 	Snapname string `pve:"snapname"`
 	// description: string
 	Description *string `pve:"description"`
@@ -1213,7 +1219,7 @@ func (c *Client) PostNodesLxcSpiceproxy(ctx context.Context, node apidoc.Node, v
 // PostNodesLxcSpiceproxyParams are the parameters of [Client.PostNodesLxcSpiceproxy]. All may be
 // left out, and so may the struct.
 type PostNodesLxcSpiceproxyParams struct {
-	// proxy: string, IP address or DNS name
+	// proxy: string, IP address or a DNS name
 	Proxy *string `pve:"proxy"`
 }
 

@@ -24,7 +24,7 @@ type PostNodesMigrateallParams struct {
 	MaxWorkers *int64 `pve:"max-workers"`
 	// maxworkers: integer; 1 to 64
 	Maxworkers *int64 `pve:"maxworkers"`
-	// vms: string, vmids, by commas
+	// vms: string, list, each a vmid
 	Vms *string `pve:"vms"`
 	// with-local-disks: boolean
 	WithLocalDisks *bool `pve:"with-local-disks"`

@@ -97,7 +97,7 @@ func (c *Client) PostNodesNetwork(ctx context.Context, node apidoc.Node, p *Post
 
 // PostNodesNetworkParams are the parameters of [Client.PostNodesNetwork].
 type PostNodesNetworkParams struct {
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface string `pve:"iface"`
 	// type: one of bridge, bond, eth, alias, vlan, fabric, OVSBridge, OVSBond, OVSPort, OVSIntPort,
 	// vnet, unknown
@@ -108,22 +108,22 @@ type PostNodesNetworkParams struct {
 	Address6 *string `pve:"address6"`
 	// autostart: boolean
 	Autostart *bool `pve:"autostart"`
-	// bond-primary: string, network interface
+	// bond-primary: string, network interface name
 	BondPrimary *string `pve:"bond-primary"`
 	// bond_mode: one of balance-rr, active-backup, balance-xor, broadcast, 802.3ad, balance-tlb,
 	// balance-alb, balance-slb, lacp-balance-slb, lacp-balance-tcp
 	BondMode *string `pve:"bond_mode"`
 	// bond_xmit_hash_policy: one of layer2, layer2+3, layer3+4
 	BondXmitHashPolicy *string `pve:"bond_xmit_hash_policy"`
-	// bridge_ports: string, list, by commas, of: network interface
+	// bridge_ports: string, list, each a network interface name
 	BridgePorts *string `pve:"bridge_ports"`
-	// bridge_vids: string, list, by commas, of pve-vlan-id-or-range
+	// bridge_vids: string, list, each a VLAN tag or a range of them
 	BridgeVids *string `pve:"bridge_vids"`
 	// bridge_vlan_aware: boolean
 	BridgeVlanAware *bool `pve:"bridge_vlan_aware"`
-	// cidr: string, IPv4 network in CIDR form
+	// cidr: string, IPv4 network
 	Cidr *string `pve:"cidr"`
-	// cidr6: string, IPv6 network in CIDR form
+	// cidr6: string, IPv6 network
 	Cidr6 *string `pve:"cidr6"`
 	// comments: string
 	Comments *string `pve:"comments"`
@@ -135,25 +135,25 @@ type PostNodesNetworkParams struct {
 	Gateway6 *string `pve:"gateway6"`
 	// mtu: integer; 1280 to 65520
 	Mtu *int64 `pve:"mtu"`
-	// netmask: string, ipv4mask; needs address
+	// netmask: string, IPv4 netmask (255.255.255.0); needs address
 	Netmask *string `pve:"netmask"`
 	// netmask6: integer; 0 to 128; needs address6
 	Netmask6 *int64 `pve:"netmask6"`
-	// ovs_bonds: string, list, by commas, of: network interface
+	// ovs_bonds: string, list, each a network interface name
 	OvsBonds *string `pve:"ovs_bonds"`
-	// ovs_bridge: string, network interface
+	// ovs_bridge: string, network interface name
 	OvsBridge *string `pve:"ovs_bridge"`
 	// ovs_options: string; up to 1024 characters
 	OvsOptions *string `pve:"ovs_options"`
-	// ovs_ports: string, list, by commas, of: network interface
+	// ovs_ports: string, list, each a network interface name
 	OvsPorts *string `pve:"ovs_ports"`
 	// ovs_tag: integer; 1 to 4094
 	OvsTag *int64 `pve:"ovs_tag"`
-	// slaves: string, list, by commas, of: network interface
+	// slaves: string, list, each a network interface name
 	Slaves *string `pve:"slaves"`
 	// vlan-id: integer; 1 to 4094
 	VlanId *int64 `pve:"vlan-id"`
-	// vlan-raw-device: string, network interface
+	// vlan-raw-device: string, network interface name
 	VlanRawDevice *string `pve:"vlan-raw-device"`
 }
 
@@ -230,28 +230,28 @@ type PutNodesNetworkByIfaceParams struct {
 	Address6 *string `pve:"address6"`
 	// autostart: boolean
 	Autostart *bool `pve:"autostart"`
-	// bond-primary: string, network interface
+	// bond-primary: string, network interface name
 	BondPrimary *string `pve:"bond-primary"`
 	// bond_mode: one of balance-rr, active-backup, balance-xor, broadcast, 802.3ad, balance-tlb,
 	// balance-alb, balance-slb, lacp-balance-slb, lacp-balance-tcp
 	BondMode *string `pve:"bond_mode"`
 	// bond_xmit_hash_policy: one of layer2, layer2+3, layer3+4
 	BondXmitHashPolicy *string `pve:"bond_xmit_hash_policy"`
-	// bridge_ports: string, list, by commas, of: network interface
+	// bridge_ports: string, list, each a network interface name
 	BridgePorts *string `pve:"bridge_ports"`
-	// bridge_vids: string, list, by commas, of pve-vlan-id-or-range
+	// bridge_vids: string, list, each a VLAN tag or a range of them
 	BridgeVids *string `pve:"bridge_vids"`
 	// bridge_vlan_aware: boolean
 	BridgeVlanAware *bool `pve:"bridge_vlan_aware"`
-	// cidr: string, IPv4 network in CIDR form
+	// cidr: string, IPv4 network
 	Cidr *string `pve:"cidr"`
-	// cidr6: string, IPv6 network in CIDR form
+	// cidr6: string, IPv6 network
 	Cidr6 *string `pve:"cidr6"`
 	// comments: string
 	Comments *string `pve:"comments"`
 	// comments6: string
 	Comments6 *string `pve:"comments6"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// gateway: string, IPv4 address
 	Gateway *string `pve:"gateway"`
@@ -259,24 +259,24 @@ type PutNodesNetworkByIfaceParams struct {
 	Gateway6 *string `pve:"gateway6"`
 	// mtu: integer; 1280 to 65520
 	Mtu *int64 `pve:"mtu"`
-	// netmask: string, ipv4mask; needs address
+	// netmask: string, IPv4 netmask (255.255.255.0); needs address
 	Netmask *string `pve:"netmask"`
 	// netmask6: integer; 0 to 128; needs address6
 	Netmask6 *int64 `pve:"netmask6"`
-	// ovs_bonds: string, list, by commas, of: network interface
+	// ovs_bonds: string, list, each a network interface name
 	OvsBonds *string `pve:"ovs_bonds"`
-	// ovs_bridge: string, network interface
+	// ovs_bridge: string, network interface name
 	OvsBridge *string `pve:"ovs_bridge"`
 	// ovs_options: string; up to 1024 characters
 	OvsOptions *string `pve:"ovs_options"`
-	// ovs_ports: string, list, by commas, of: network interface
+	// ovs_ports: string, list, each a network interface name
 	OvsPorts *string `pve:"ovs_ports"`
 	// ovs_tag: integer; 1 to 4094
 	OvsTag *int64 `pve:"ovs_tag"`
-	// slaves: string, list, by commas, of: network interface
+	// slaves: string, list, each a network interface name
 	Slaves *string `pve:"slaves"`
 	// vlan-id: integer; 1 to 4094
 	VlanId *int64 `pve:"vlan-id"`
-	// vlan-raw-device: string, network interface
+	// vlan-raw-device: string, network interface name
 	VlanRawDevice *string `pve:"vlan-raw-device"`
 }

@@ -84,13 +84,14 @@ type PostNodesQemuParams struct {
 	Vmid apidoc.VMID `pve:"vmid"`
 	// acpi: boolean; default 1
 	Acpi *bool `pve:"acpi"`
-	// affinity: string, pve-cpuset
+	// affinity: string, list of CPUs (0,2-4)
 	Affinity *string `pve:"affinity"`
 	// agent: string [enabled=]0|1[,freeze-fs=0|1,fstrim_cloned_disks=0|1,type=virtio|isa]
 	Agent *string `pve:"agent"`
 	// allow-ksm: boolean; default 1
 	AllowKsm *bool `pve:"allow-ksm"`
-	// amd-sev: string, pve-qemu-sev-fmt
+	// amd-sev: string
+	// [type=]std|es|snp[,allow-smt=0|1,kernel-hashes=0|1,no-debug=0|1,no-key-sharing=0|1]
 	AmdSev *string `pve:"amd-sev"`
 	// arch: one of x86_64, aarch64
 	Arch *string `pve:"arch"`
@@ -106,15 +107,16 @@ type PostNodesQemuParams struct {
 	Balloon *int64 `pve:"balloon"`
 	// bios: one of seabios, ovmf; default seabios
 	Bios *string `pve:"bios"`
-	// boot: string, pve-qm-boot
+	// boot: string [[legacy=]…,order=…]
 	Boot *string `pve:"boot"`
-	// bootdisk: string, pve-qm-bootdisk
+	// bootdisk: string, disk of a VM
 	Bootdisk *string `pve:"bootdisk"`
 	// bwlimit: integer; from 0
 	Bwlimit *int64 `pve:"bwlimit"`
-	// cdrom: string, pve-qm-ide
+	// cdrom: string
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,model=…,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Cdrom *string `pve:"cdrom"`
-	// cicustom: string, pve-qm-cicustom
+	// cicustom: string [meta=…,network=…,user=…,vendor=…]
 	Cicustom *string `pve:"cicustom"`
 	// cipassword: string
 	Cipassword *string `pve:"cipassword"`
@@ -126,7 +128,8 @@ type PostNodesQemuParams struct {
 	Ciuser *string `pve:"ciuser"`
 	// cores: integer; from 1; default 1
 	Cores *int64 `pve:"cores"`
-	// cpu: string, pve-vm-cpu-conf
+	// cpu: string
+	// [[cputype=]…,flags=…,guest-phys-bits=32–64,hidden=0|1,hv-vendor-id=…,level=0–4294967295,phys-bits=…,reported-model=…]
 	Cpu *string `pve:"cpu"`
 	// cpulimit: number; 0 to 128; default 0
 	Cpulimit *float64 `pve:"cpulimit"`
@@ -143,23 +146,24 @@ type PostNodesQemuParams struct {
 	Freeze *bool `pve:"freeze"`
 	// ha-managed: boolean; default 0
 	HaManaged *bool `pve:"ha-managed"`
-	// hookscript: string, volume id storage:name
+	// hookscript: string, volume id (storage:volume)
 	Hookscript *apidoc.VolID `pve:"hookscript"`
-	// hostpci0, hostpci1, …: string, pve-qm-hostpci
+	// hostpci0, hostpci1, …: string
+	// [[host=]…,device-id=…,driver=vfio|keep,legacy-igd=0|1,mapping=…,mdev=…,pcie=0|1,rombar=0|1,romfile=…,sub-device-id=…,sub-vendor-id=…,vendor-id=…,x-vga=0|1]
 	Hostpci map[int]string `pve:"hostpci[n]"`
-	// hotplug: string, pve-hotplug-features; default network,disk,usb
+	// hotplug: string, 0, 1 or a list of network, disk, cpu, memory, usb, cloudinit; default
+	// network,disk,usb
 	Hotplug *string `pve:"hotplug"`
 	// hugepages: one of any, 2, 1024
 	Hugepages *string `pve:"hugepages"`
 	// ide0, ide1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,mbps=N],…
-	// (16 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,model=…,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Ide map[int]string `pve:"ide[n]"`
 	// import-working-storage: string, storage id
 	ImportWorkingStorage *apidoc.Storage `pve:"import-working-storage"`
-	// intel-tdx: string, pve-qemu-tdx-fmt
+	// intel-tdx: string [type=]tdx,attestation=0|1[,vsock-cid=N,vsock-port=N]
 	IntelTdx *string `pve:"intel-tdx"`
-	// ipconfig0, ipconfig1, …: string, pve-qm-ipconfig
+	// ipconfig0, ipconfig1, …: string [gw=…,gw6=…,ip=…,ip6=…]
 	Ipconfig map[int]string `pve:"ipconfig[n]"`
 	// ivshmem: string size=N[,name=…]
 	Ivshmem *string `pve:"ivshmem"`
@@ -186,7 +190,7 @@ type PostNodesQemuParams struct {
 	MigrateSpeed *int64 `pve:"migrate_speed"`
 	// name: string, DNS name
 	Name *string `pve:"name"`
-	// nameserver: string, list, by commas, of: IP address or DNS name
+	// nameserver: string, list, each an IP address or a DNS name
 	Nameserver *string `pve:"nameserver"`
 	// net0, net1, …: string
 	// [model=]…[,bridge=…,firewall=0|1,link_down=0|1,macaddr=…,mtu=1–65520,queues=0–64,rate=N,tag=1–4094,trunks=…]
@@ -202,21 +206,19 @@ type PostNodesQemuParams struct {
 	Ostype *string `pve:"ostype"`
 	// parallel0, parallel1, …: string
 	Parallel map[int]string `pve:"parallel[n]"`
-	// pool: string, pool id
+	// pool: string, pool name
 	Pool *apidoc.Pool `pve:"pool"`
 	// protection: boolean; default 0
 	Protection *bool `pve:"protection"`
 	// reboot: boolean; default 1
 	Reboot *bool `pve:"reboot"`
-	// rng0: string, pve-qm-rng
+	// rng0: string [source=]/dev/urandom|/dev/random|/dev/hwrng[,max_bytes=N,period=N]
 	Rng0 *string `pve:"rng0"`
 	// sata0, sata1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,mbps=N],…
-	// (15 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Sata map[int]string `pve:"sata[n]"`
 	// scsi0, scsi1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,iothread=0|1],…
-	// (21 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,iothread=0|1,mbps[_…]=N,media=cdrom|disk,product=…,queues=N,replicate=0|1,rerror=ignore|report|stop,ro=0|1,scsiblock=0|1,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,vendor=…,werror=enospc|ignore|report|stop,wwn=…]
 	Scsi map[int]string `pve:"scsi[n]"`
 	// scsihw: one of lsi, lsi53c810, virtio-scsi-pci, virtio-scsi-single, megasas, pvscsi; default lsi
 	Scsihw *string `pve:"scsihw"`
@@ -226,7 +228,9 @@ type PostNodesQemuParams struct {
 	Serial map[int]string `pve:"serial[n]"`
 	// shares: integer; 0 to 50000; default 1000
 	Shares *int64 `pve:"shares"`
-	// smbios1: string, pve-qm-smbios1; up to 512 characters
+	// smbios1: string
+	// [base64=0|1,family=…,manufacturer=…,product=…,serial=…,sku=…,uuid=…,version=…]; up
+	// to 512 characters
 	Smbios1 *string `pve:"smbios1"`
 	// smp: integer; from 1; default 1
 	Smp *int64 `pve:"smp"`
@@ -234,19 +238,19 @@ type PostNodesQemuParams struct {
 	Sockets *int64 `pve:"sockets"`
 	// spice_enhancements: string [foldersharing=0|1,videostreaming=off|all|filter]
 	SpiceEnhancements *string `pve:"spice_enhancements"`
-	// sshkeys: string, URL-encoded text
+	// sshkeys: string, percent-encoded text (letters, digits, - _ . ! ~ * '
 	Sshkeys *string `pve:"sshkeys"`
 	// start: boolean; default 0
 	Start *bool `pve:"start"`
 	// startdate: string; default now
 	Startdate *string `pve:"startdate"`
-	// startup: string, pve-startup-order
+	// startup: string, start-up order
 	Startup *string `pve:"startup"`
 	// storage: string, storage id
 	Storage *apidoc.Storage `pve:"storage"`
 	// tablet: boolean; default 1
 	Tablet *bool `pve:"tablet"`
-	// tags: string, list, by commas, of pve-tag
+	// tags: string, list, each a tag
 	Tags *string `pve:"tags"`
 	// tdf: boolean; default 0
 	Tdf *bool `pve:"tdf"`
@@ -265,8 +269,7 @@ type PostNodesQemuParams struct {
 	// vga: string [[type=]…,clipboard=vnc,memory=4–512]
 	Vga *string `pve:"vga"`
 	// virtio0, virtio1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,iothread=0|1],…
-	// (15 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,iothread=0|1,mbps[_…]=N,media=cdrom|disk,replicate=0|1,rerror=ignore|report|stop,ro=0|1,serial=…,shared=0|1,size=…,snapshot=0|1,werror=enospc|ignore|report|stop]
 	Virtio map[int]string `pve:"virtio[n]"`
 	// virtiofs0, virtiofs1, …: string
 	// [dirid=]…[,cache=auto|always|metadata|never,direct-io=0|1,expose-acl=0|1,expose-xattr=0|1]
@@ -275,7 +278,7 @@ type PostNodesQemuParams struct {
 	Vmgenid *string `pve:"vmgenid"`
 	// vmstatestorage: string, storage id
 	Vmstatestorage *apidoc.Storage `pve:"vmstatestorage"`
-	// watchdog: string, pve-qm-watchdog
+	// watchdog: string [[model=]i6300esb|ib700,action=reset|shutdown|poweroff|pause|debug|none]
 	Watchdog *string `pve:"watchdog"`
 }
 
@@ -653,9 +656,9 @@ type PostNodesQemuCloneParams struct {
 	Full *bool `pve:"full"`
 	// name: string, DNS name
 	Name *string `pve:"name"`
-	// pool: string, pool id
+	// pool: string, pool name
 	Pool *apidoc.Pool `pve:"pool"`
-	// snapname: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapname: string, configuration id; up to 40 characters
 	Snapname *string `pve:"snapname"`
 	// storage: string, storage id
 	Storage *apidoc.Storage `pve:"storage"`
@@ -708,7 +711,7 @@ func (c *Client) GetNodesQemuConfig(ctx context.Context, node apidoc.Node, vmid 
 type GetNodesQemuConfigParams struct {
 	// current: boolean; default 0
 	Current *bool `pve:"current"`
-	// snapshot: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapshot: string, configuration id; up to 40 characters
 	Snapshot *string `pve:"snapshot"`
 }
 
@@ -835,13 +838,14 @@ func (c *Client) PostNodesQemuConfig(ctx context.Context, node apidoc.Node, vmid
 type PostNodesQemuConfigParams struct {
 	// acpi: boolean; default 1
 	Acpi *bool `pve:"acpi"`
-	// affinity: string, pve-cpuset
+	// affinity: string, list of CPUs (0,2-4)
 	Affinity *string `pve:"affinity"`
 	// agent: string [enabled=]0|1[,freeze-fs=0|1,fstrim_cloned_disks=0|1,type=virtio|isa]
 	Agent *string `pve:"agent"`
 	// allow-ksm: boolean; default 1
 	AllowKsm *bool `pve:"allow-ksm"`
-	// amd-sev: string, pve-qemu-sev-fmt
+	// amd-sev: string
+	// [type=]std|es|snp[,allow-smt=0|1,kernel-hashes=0|1,no-debug=0|1,no-key-sharing=0|1]
 	AmdSev *string `pve:"amd-sev"`
 	// arch: one of x86_64, aarch64
 	Arch *string `pve:"arch"`
@@ -857,13 +861,14 @@ type PostNodesQemuConfigParams struct {
 	Balloon *int64 `pve:"balloon"`
 	// bios: one of seabios, ovmf; default seabios
 	Bios *string `pve:"bios"`
-	// boot: string, pve-qm-boot
+	// boot: string [[legacy=]…,order=…]
 	Boot *string `pve:"boot"`
-	// bootdisk: string, pve-qm-bootdisk
+	// bootdisk: string, disk of a VM
 	Bootdisk *string `pve:"bootdisk"`
-	// cdrom: string, pve-qm-ide
+	// cdrom: string
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,model=…,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Cdrom *string `pve:"cdrom"`
-	// cicustom: string, pve-qm-cicustom
+	// cicustom: string [meta=…,network=…,user=…,vendor=…]
 	Cicustom *string `pve:"cicustom"`
 	// cipassword: string
 	Cipassword *string `pve:"cipassword"`
@@ -875,13 +880,14 @@ type PostNodesQemuConfigParams struct {
 	Ciuser *string `pve:"ciuser"`
 	// cores: integer; from 1; default 1
 	Cores *int64 `pve:"cores"`
-	// cpu: string, pve-vm-cpu-conf
+	// cpu: string
+	// [[cputype=]…,flags=…,guest-phys-bits=32–64,hidden=0|1,hv-vendor-id=…,level=0–4294967295,phys-bits=…,reported-model=…]
 	Cpu *string `pve:"cpu"`
 	// cpulimit: number; 0 to 128; default 0
 	Cpulimit *float64 `pve:"cpulimit"`
 	// cpuunits: integer; 1 to 262144
 	Cpuunits *int64 `pve:"cpuunits"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// description: string; up to 8192 characters
 	Description *string `pve:"description"`
@@ -894,23 +900,24 @@ type PostNodesQemuConfigParams struct {
 	Force *bool `pve:"force"`
 	// freeze: boolean
 	Freeze *bool `pve:"freeze"`
-	// hookscript: string, volume id storage:name
+	// hookscript: string, volume id (storage:volume)
 	Hookscript *apidoc.VolID `pve:"hookscript"`
-	// hostpci0, hostpci1, …: string, pve-qm-hostpci
+	// hostpci0, hostpci1, …: string
+	// [[host=]…,device-id=…,driver=vfio|keep,legacy-igd=0|1,mapping=…,mdev=…,pcie=0|1,rombar=0|1,romfile=…,sub-device-id=…,sub-vendor-id=…,vendor-id=…,x-vga=0|1]
 	Hostpci map[int]string `pve:"hostpci[n]"`
-	// hotplug: string, pve-hotplug-features; default network,disk,usb
+	// hotplug: string, 0, 1 or a list of network, disk, cpu, memory, usb, cloudinit; default
+	// network,disk,usb
 	Hotplug *string `pve:"hotplug"`
 	// hugepages: one of any, 2, 1024
 	Hugepages *string `pve:"hugepages"`
 	// ide0, ide1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,mbps=N],…
-	// (16 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,model=…,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Ide map[int]string `pve:"ide[n]"`
 	// import-working-storage: string, storage id
 	ImportWorkingStorage *apidoc.Storage `pve:"import-working-storage"`
-	// intel-tdx: string, pve-qemu-tdx-fmt
+	// intel-tdx: string [type=]tdx,attestation=0|1[,vsock-cid=N,vsock-port=N]
 	IntelTdx *string `pve:"intel-tdx"`
-	// ipconfig0, ipconfig1, …: string, pve-qm-ipconfig
+	// ipconfig0, ipconfig1, …: string [gw=…,gw6=…,ip=…,ip6=…]
 	Ipconfig map[int]string `pve:"ipconfig[n]"`
 	// ivshmem: string size=N[,name=…]
 	Ivshmem *string `pve:"ivshmem"`
@@ -935,7 +942,7 @@ type PostNodesQemuConfigParams struct {
 	MigrateSpeed *int64 `pve:"migrate_speed"`
 	// name: string, DNS name
 	Name *string `pve:"name"`
-	// nameserver: string, list, by commas, of: IP address or DNS name
+	// nameserver: string, list, each an IP address or a DNS name
 	Nameserver *string `pve:"nameserver"`
 	// net0, net1, …: string
 	// [model=]…[,bridge=…,firewall=0|1,link_down=0|1,macaddr=…,mtu=1–65520,queues=0–64,rate=N,tag=1–4094,trunks=…]
@@ -955,17 +962,15 @@ type PostNodesQemuConfigParams struct {
 	Protection *bool `pve:"protection"`
 	// reboot: boolean; default 1
 	Reboot *bool `pve:"reboot"`
-	// revert: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// revert: string, list, each a configuration id
 	Revert *string `pve:"revert"`
-	// rng0: string, pve-qm-rng
+	// rng0: string [source=]/dev/urandom|/dev/random|/dev/hwrng[,max_bytes=N,period=N]
 	Rng0 *string `pve:"rng0"`
 	// sata0, sata1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,mbps=N],…
-	// (15 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Sata map[int]string `pve:"sata[n]"`
 	// scsi0, scsi1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,iothread=0|1],…
-	// (21 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,iothread=0|1,mbps[_…]=N,media=cdrom|disk,product=…,queues=N,replicate=0|1,rerror=ignore|report|stop,ro=0|1,scsiblock=0|1,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,vendor=…,werror=enospc|ignore|report|stop,wwn=…]
 	Scsi map[int]string `pve:"scsi[n]"`
 	// scsihw: one of lsi, lsi53c810, virtio-scsi-pci, virtio-scsi-single, megasas, pvscsi; default lsi
 	Scsihw *string `pve:"scsihw"`
@@ -977,7 +982,9 @@ type PostNodesQemuConfigParams struct {
 	Shares *int64 `pve:"shares"`
 	// skiplock: boolean
 	Skiplock *bool `pve:"skiplock"`
-	// smbios1: string, pve-qm-smbios1; up to 512 characters
+	// smbios1: string
+	// [base64=0|1,family=…,manufacturer=…,product=…,serial=…,sku=…,uuid=…,version=…]; up
+	// to 512 characters
 	Smbios1 *string `pve:"smbios1"`
 	// smp: integer; from 1; default 1
 	Smp *int64 `pve:"smp"`
@@ -985,15 +992,15 @@ type PostNodesQemuConfigParams struct {
 	Sockets *int64 `pve:"sockets"`
 	// spice_enhancements: string [foldersharing=0|1,videostreaming=off|all|filter]
 	SpiceEnhancements *string `pve:"spice_enhancements"`
-	// sshkeys: string, URL-encoded text
+	// sshkeys: string, percent-encoded text (letters, digits, - _ . ! ~ * '
 	Sshkeys *string `pve:"sshkeys"`
 	// startdate: string; default now
 	Startdate *string `pve:"startdate"`
-	// startup: string, pve-startup-order
+	// startup: string, start-up order
 	Startup *string `pve:"startup"`
 	// tablet: boolean; default 1
 	Tablet *bool `pve:"tablet"`
-	// tags: string, list, by commas, of pve-tag
+	// tags: string, list, each a tag
 	Tags *string `pve:"tags"`
 	// tdf: boolean; default 0
 	Tdf *bool `pve:"tdf"`
@@ -1010,8 +1017,7 @@ type PostNodesQemuConfigParams struct {
 	// vga: string [[type=]…,clipboard=vnc,memory=4–512]
 	Vga *string `pve:"vga"`
 	// virtio0, virtio1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,iothread=0|1],…
-	// (15 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,iothread=0|1,mbps[_…]=N,media=cdrom|disk,replicate=0|1,rerror=ignore|report|stop,ro=0|1,serial=…,shared=0|1,size=…,snapshot=0|1,werror=enospc|ignore|report|stop]
 	Virtio map[int]string `pve:"virtio[n]"`
 	// virtiofs0, virtiofs1, …: string
 	// [dirid=]…[,cache=auto|always|metadata|never,direct-io=0|1,expose-acl=0|1,expose-xattr=0|1]
@@ -1020,7 +1026,7 @@ type PostNodesQemuConfigParams struct {
 	Vmgenid *string `pve:"vmgenid"`
 	// vmstatestorage: string, storage id
 	Vmstatestorage *apidoc.Storage `pve:"vmstatestorage"`
-	// watchdog: string, pve-qm-watchdog
+	// watchdog: string [[model=]i6300esb|ib700,action=reset|shutdown|poweroff|pause|debug|none]
 	Watchdog *string `pve:"watchdog"`
 }
 
@@ -1036,13 +1042,14 @@ func (c *Client) PutNodesQemuConfig(ctx context.Context, node apidoc.Node, vmid 
 type PutNodesQemuConfigParams struct {
 	// acpi: boolean; default 1
 	Acpi *bool `pve:"acpi"`
-	// affinity: string, pve-cpuset
+	// affinity: string, list of CPUs (0,2-4)
 	Affinity *string `pve:"affinity"`
 	// agent: string [enabled=]0|1[,freeze-fs=0|1,fstrim_cloned_disks=0|1,type=virtio|isa]
 	Agent *string `pve:"agent"`
 	// allow-ksm: boolean; default 1
 	AllowKsm *bool `pve:"allow-ksm"`
-	// amd-sev: string, pve-qemu-sev-fmt
+	// amd-sev: string
+	// [type=]std|es|snp[,allow-smt=0|1,kernel-hashes=0|1,no-debug=0|1,no-key-sharing=0|1]
 	AmdSev *string `pve:"amd-sev"`
 	// arch: one of x86_64, aarch64
 	Arch *string `pve:"arch"`
@@ -1056,13 +1063,14 @@ type PutNodesQemuConfigParams struct {
 	Balloon *int64 `pve:"balloon"`
 	// bios: one of seabios, ovmf; default seabios
 	Bios *string `pve:"bios"`
-	// boot: string, pve-qm-boot
+	// boot: string [[legacy=]…,order=…]
 	Boot *string `pve:"boot"`
-	// bootdisk: string, pve-qm-bootdisk
+	// bootdisk: string, disk of a VM
 	Bootdisk *string `pve:"bootdisk"`
-	// cdrom: string, pve-qm-ide
+	// cdrom: string
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,model=…,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Cdrom *string `pve:"cdrom"`
-	// cicustom: string, pve-qm-cicustom
+	// cicustom: string [meta=…,network=…,user=…,vendor=…]
 	Cicustom *string `pve:"cicustom"`
 	// cipassword: string
 	Cipassword *string `pve:"cipassword"`
@@ -1074,13 +1082,14 @@ type PutNodesQemuConfigParams struct {
 	Ciuser *string `pve:"ciuser"`
 	// cores: integer; from 1; default 1
 	Cores *int64 `pve:"cores"`
-	// cpu: string, pve-vm-cpu-conf
+	// cpu: string
+	// [[cputype=]…,flags=…,guest-phys-bits=32–64,hidden=0|1,hv-vendor-id=…,level=0–4294967295,phys-bits=…,reported-model=…]
 	Cpu *string `pve:"cpu"`
 	// cpulimit: number; 0 to 128; default 0
 	Cpulimit *float64 `pve:"cpulimit"`
 	// cpuunits: integer; 1 to 262144
 	Cpuunits *int64 `pve:"cpuunits"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// description: string; up to 8192 characters
 	Description *string `pve:"description"`
@@ -1093,21 +1102,22 @@ type PutNodesQemuConfigParams struct {
 	Force *bool `pve:"force"`
 	// freeze: boolean
 	Freeze *bool `pve:"freeze"`
-	// hookscript: string, volume id storage:name
+	// hookscript: string, volume id (storage:volume)
 	Hookscript *apidoc.VolID `pve:"hookscript"`
-	// hostpci0, hostpci1, …: string, pve-qm-hostpci
+	// hostpci0, hostpci1, …: string
+	// [[host=]…,device-id=…,driver=vfio|keep,legacy-igd=0|1,mapping=…,mdev=…,pcie=0|1,rombar=0|1,romfile=…,sub-device-id=…,sub-vendor-id=…,vendor-id=…,x-vga=0|1]
 	Hostpci map[int]string `pve:"hostpci[n]"`
-	// hotplug: string, pve-hotplug-features; default network,disk,usb
+	// hotplug: string, 0, 1 or a list of network, disk, cpu, memory, usb, cloudinit; default
+	// network,disk,usb
 	Hotplug *string `pve:"hotplug"`
 	// hugepages: one of any, 2, 1024
 	Hugepages *string `pve:"hugepages"`
 	// ide0, ide1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,mbps=N],…
-	// (16 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,model=…,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Ide map[int]string `pve:"ide[n]"`
-	// intel-tdx: string, pve-qemu-tdx-fmt
+	// intel-tdx: string [type=]tdx,attestation=0|1[,vsock-cid=N,vsock-port=N]
 	IntelTdx *string `pve:"intel-tdx"`
-	// ipconfig0, ipconfig1, …: string, pve-qm-ipconfig
+	// ipconfig0, ipconfig1, …: string [gw=…,gw6=…,ip=…,ip6=…]
 	Ipconfig map[int]string `pve:"ipconfig[n]"`
 	// ivshmem: string size=N[,name=…]
 	Ivshmem *string `pve:"ivshmem"`
@@ -1132,7 +1142,7 @@ type PutNodesQemuConfigParams struct {
 	MigrateSpeed *int64 `pve:"migrate_speed"`
 	// name: string, DNS name
 	Name *string `pve:"name"`
-	// nameserver: string, list, by commas, of: IP address or DNS name
+	// nameserver: string, list, each an IP address or a DNS name
 	Nameserver *string `pve:"nameserver"`
 	// net0, net1, …: string
 	// [model=]…[,bridge=…,firewall=0|1,link_down=0|1,macaddr=…,mtu=1–65520,queues=0–64,rate=N,tag=1–4094,trunks=…]
@@ -1152,17 +1162,15 @@ type PutNodesQemuConfigParams struct {
 	Protection *bool `pve:"protection"`
 	// reboot: boolean; default 1
 	Reboot *bool `pve:"reboot"`
-	// revert: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// revert: string, list, each a configuration id
 	Revert *string `pve:"revert"`
-	// rng0: string, pve-qm-rng
+	// rng0: string [source=]/dev/urandom|/dev/random|/dev/hwrng[,max_bytes=N,period=N]
 	Rng0 *string `pve:"rng0"`
 	// sata0, sata1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,mbps=N],…
-	// (15 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,mbps[_…]=N,media=cdrom|disk,replicate=0|1,rerror=ignore|report|stop,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,werror=enospc|ignore|report|stop,wwn=…]
 	Sata map[int]string `pve:"sata[n]"`
 	// scsi0, scsi1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,iothread=0|1],…
-	// (21 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,iothread=0|1,mbps[_…]=N,media=cdrom|disk,product=…,queues=N,replicate=0|1,rerror=ignore|report|stop,ro=0|1,scsiblock=0|1,serial=…,shared=0|1,size=…,snapshot=0|1,ssd=0|1,vendor=…,werror=enospc|ignore|report|stop,wwn=…]
 	Scsi map[int]string `pve:"scsi[n]"`
 	// scsihw: one of lsi, lsi53c810, virtio-scsi-pci, virtio-scsi-single, megasas, pvscsi; default lsi
 	Scsihw *string `pve:"scsihw"`
@@ -1174,7 +1182,9 @@ type PutNodesQemuConfigParams struct {
 	Shares *int64 `pve:"shares"`
 	// skiplock: boolean
 	Skiplock *bool `pve:"skiplock"`
-	// smbios1: string, pve-qm-smbios1; up to 512 characters
+	// smbios1: string
+	// [base64=0|1,family=…,manufacturer=…,product=…,serial=…,sku=…,uuid=…,version=…]; up
+	// to 512 characters
 	Smbios1 *string `pve:"smbios1"`
 	// smp: integer; from 1; default 1
 	Smp *int64 `pve:"smp"`
@@ -1182,15 +1192,15 @@ type PutNodesQemuConfigParams struct {
 	Sockets *int64 `pve:"sockets"`
 	// spice_enhancements: string [foldersharing=0|1,videostreaming=off|all|filter]
 	SpiceEnhancements *string `pve:"spice_enhancements"`
-	// sshkeys: string, URL-encoded text
+	// sshkeys: string, percent-encoded text (letters, digits, - _ . ! ~ * '
 	Sshkeys *string `pve:"sshkeys"`
 	// startdate: string; default now
 	Startdate *string `pve:"startdate"`
-	// startup: string, pve-startup-order
+	// startup: string, start-up order
 	Startup *string `pve:"startup"`
 	// tablet: boolean; default 1
 	Tablet *bool `pve:"tablet"`
-	// tags: string, list, by commas, of pve-tag
+	// tags: string, list, each a tag
 	Tags *string `pve:"tags"`
 	// tdf: boolean; default 0
 	Tdf *bool `pve:"tdf"`
@@ -1207,8 +1217,7 @@ type PutNodesQemuConfigParams struct {
 	// vga: string [[type=]…,clipboard=vnc,memory=4–512]
 	Vga *string `pve:"vga"`
 	// virtio0, virtio1, …: string
-	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps=N,bps_max_length=N,bps_rd=N,bps_rd_max_length=N,bps_wr=N,bps_wr_max_length=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops=N,iops_max=N,iops_max_length=N,iops_rd=N,iops_rd_max=N,iops_rd_max_length=N,iops_wr=N,iops_wr_max=N,iops_wr_max_length=N,iothread=0|1],…
-	// (15 more keys)
+	// [file=]…[,aio=native|threads|io_uring,backup=0|1,bps[_…]=N,cache=none|writethrough|writeback|unsafe|directsync,detect_zeroes=0|1,discard=ignore|on,format=raw|qcow|qed|qcow2|vmdk|cloop,import-from=…,iops[_…]=N,iothread=0|1,mbps[_…]=N,media=cdrom|disk,replicate=0|1,rerror=ignore|report|stop,ro=0|1,serial=…,shared=0|1,size=…,snapshot=0|1,werror=enospc|ignore|report|stop]
 	Virtio map[int]string `pve:"virtio[n]"`
 	// virtiofs0, virtiofs1, …: string
 	// [dirid=]…[,cache=auto|always|metadata|never,direct-io=0|1,expose-acl=0|1,expose-xattr=0|1]
@@ -1217,7 +1226,7 @@ type PutNodesQemuConfigParams struct {
 	Vmgenid *string `pve:"vmgenid"`
 	// vmstatestorage: string, storage id
 	Vmstatestorage *apidoc.Storage `pve:"vmstatestorage"`
-	// watchdog: string, pve-qm-watchdog
+	// watchdog: string [[model=]i6300esb|ib700,action=reset|shutdown|poweroff|pause|debug|none]
 	Watchdog *string `pve:"watchdog"`
 }
 
@@ -1243,7 +1252,7 @@ func (c *Client) GetNodesQemuFeature(ctx context.Context, node apidoc.Node, vmid
 type GetNodesQemuFeatureParams struct {
 	// feature: one of snapshot, clone, copy
 	Feature string `pve:"feature"`
-	// snapname: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapname: string, configuration id; up to 40 characters
 	Snapname *string `pve:"snapname"`
 }
 
@@ -1283,7 +1292,7 @@ func (c *Client) PostNodesQemuFirewallAliases(ctx context.Context, node apidoc.N
 
 // PostNodesQemuFirewallAliasesParams are the parameters of [Client.PostNodesQemuFirewallAliases].
 type PostNodesQemuFirewallAliasesParams struct {
-	// cidr: string, IPorCIDR
+	// cidr: string, IP address or a network
 	Cidr string `pve:"cidr"`
 	// name: string; 2 to 64 characters
 	Name string `pve:"name"`
@@ -1321,7 +1330,7 @@ func (c *Client) PutNodesQemuFirewallAliasesByName(ctx context.Context, node api
 // PutNodesQemuFirewallAliasesByNameParams are the parameters of
 // [Client.PutNodesQemuFirewallAliasesByName].
 type PutNodesQemuFirewallAliasesByNameParams struct {
-	// cidr: string, IPorCIDR
+	// cidr: string, IP address or a network
 	Cidr string `pve:"cidr"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -1401,7 +1410,7 @@ func (c *Client) PostNodesQemuFirewallIpsetByName(ctx context.Context, node apid
 // PostNodesQemuFirewallIpsetByNameParams are the parameters of
 // [Client.PostNodesQemuFirewallIpsetByName].
 type PostNodesQemuFirewallIpsetByNameParams struct {
-	// cidr: string, IPorCIDRorAlias
+	// cidr: string, IP address, a network (address/prefix) or an alias
 	Cidr string `pve:"cidr"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -1508,7 +1517,7 @@ func (c *Client) PutNodesQemuFirewallOptions(ctx context.Context, node apidoc.No
 // PutNodesQemuFirewallOptionsParams are the parameters of [Client.PutNodesQemuFirewallOptions].
 // All may be left out, and so may the struct.
 type PutNodesQemuFirewallOptionsParams struct {
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
 	// dhcp: boolean; default 0
 	Dhcp *bool `pve:"dhcp"`
@@ -1599,17 +1608,19 @@ type PostNodesQemuFirewallRulesParams struct {
 	Type string `pve:"type"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -1617,11 +1628,12 @@ type PostNodesQemuFirewallRulesParams struct {
 	Macro *string `pve:"macro"`
 	// pos: integer; from 0
 	Pos *int64 `pve:"pos"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 }
 
@@ -1678,19 +1690,21 @@ type PutNodesQemuFirewallRulesByPosParams struct {
 	Action *string `pve:"action"`
 	// comment: string
 	Comment *string `pve:"comment"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// delete: string, list, each a configuration id
 	Delete *string `pve:"delete"`
-	// dest: string, pve-fw-addr-spec; up to 512 characters
+	// dest: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Dest *string `pve:"dest"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
-	// dport: string, pve-fw-dport-spec
+	// dport: string, ports (numbers, first:last or service names, joined by commas, at most 15) or an
+	// ICMP type name
 	Dport *string `pve:"dport"`
 	// enable: integer; from 0
 	Enable *int64 `pve:"enable"`
-	// icmp-type: string, pve-fw-icmp-type-spec
+	// icmp-type: string, the name of an ICMP type
 	IcmpType *string `pve:"icmp-type"`
-	// iface: string, network interface; 2 to 20 characters
+	// iface: string, network interface name; 2 to 20 characters
 	Iface *string `pve:"iface"`
 	// log: one of emerg, alert, crit, err, warning, notice, info, debug, nolog
 	Log *string `pve:"log"`
@@ -1698,11 +1712,12 @@ type PutNodesQemuFirewallRulesByPosParams struct {
 	Macro *string `pve:"macro"`
 	// moveto: integer; from 0
 	Moveto *int64 `pve:"moveto"`
-	// proto: string, pve-fw-protocol-spec
+	// proto: string, protocol's name (lower case) or number
 	Proto *string `pve:"proto"`
-	// source: string, pve-fw-addr-spec; up to 512 characters
+	// source: string, addresses of one IP version (networks without host bits, joined by commas), one
+	// range, an alias or +ipset; up to 512 characters
 	Source *string `pve:"source"`
-	// sport: string, pve-fw-sport-spec
+	// sport: string, ports
 	Sport *string `pve:"sport"`
 	// type: one of in, out, forward, group
 	Type *string `pve:"type"`
@@ -1760,13 +1775,13 @@ type PostNodesQemuMigrateParams struct {
 	Bwlimit *int64 `pve:"bwlimit"`
 	// force: boolean
 	Force *bool `pve:"force"`
-	// migration_network: string, network in CIDR form
+	// migration_network: string, network
 	MigrationNetwork *string `pve:"migration_network"`
 	// migration_type: one of secure, insecure
 	MigrationType *string `pve:"migration_type"`
 	// online: boolean
 	Online *bool `pve:"online"`
-	// targetstorage: string, list, by commas, of: storage, or FROM:TO
+	// targetstorage: string, list, each a mapping of storages
 	Targetstorage *string `pve:"targetstorage"`
 	// with-conntrack-state: boolean; default 0
 	WithConntrackState *bool `pve:"with-conntrack-state"`
@@ -1829,9 +1844,9 @@ func (c *Client) PostNodesQemuMtunnel(ctx context.Context, node apidoc.Node, vmi
 // PostNodesQemuMtunnelParams are the parameters of [Client.PostNodesQemuMtunnel]. All may be left
 // out, and so may the struct.
 type PostNodesQemuMtunnelParams struct {
-	// bridges: string, list, by commas, of: bridge
+	// bridges: string, list, each a bridge name
 	Bridges *string `pve:"bridges"`
-	// storages: string, list, by commas, of: storage id
+	// storages: string, list, each a storage id
 	Storages *string `pve:"storages"`
 }
 
@@ -1887,11 +1902,11 @@ func (c *Client) PostNodesQemuRemoteMigrate(ctx context.Context, node apidoc.Nod
 
 // PostNodesQemuRemoteMigrateParams are the parameters of [Client.PostNodesQemuRemoteMigrate].
 type PostNodesQemuRemoteMigrateParams struct {
-	// target-bridge: string, list, by commas, of: bridge, or FROM:TO
+	// target-bridge: string, list, each a mapping of bridges
 	TargetBridge string `pve:"target-bridge"`
-	// target-endpoint: string, proxmox-remote
+	// target-endpoint: string apitoken=…,host=…[,fingerprint=…,port=N]
 	TargetEndpoint string `pve:"target-endpoint"`
-	// target-storage: string, list, by commas, of: storage, or FROM:TO
+	// target-storage: string, list, each a mapping of storages
 	TargetStorage string `pve:"target-storage"`
 	// bwlimit: integer; from 0
 	Bwlimit *int64 `pve:"bwlimit"`
@@ -1931,7 +1946,7 @@ func (c *Client) GetNodesQemuRrd(ctx context.Context, node apidoc.Node, vmid api
 
 // GetNodesQemuRrdParams are the parameters of [Client.GetNodesQemuRrd].
 type GetNodesQemuRrdParams struct {
-	// ds: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// ds: string, list, each a configuration id
 	Ds string `pve:"ds"`
 	// timeframe: one of hour, day, week, month, year
 	Timeframe string `pve:"timeframe"`
@@ -2023,7 +2038,7 @@ func (c *Client) PostNodesQemuSnapshot(ctx context.Context, node apidoc.Node, vm
 
 // PostNodesQemuSnapshotParams are the parameters of [Client.PostNodesQemuSnapshot].
 type PostNodesQemuSnapshotParams struct {
-	// snapname: string, id: a letter, then letters, digits, _ or -; up to 40 characters
+	// snapname: string, configuration id; up to 40 characters
 	Snapname string `pve:"snapname"`
 	// description: string
 	Description *string `pve:"description"`
@@ -2099,7 +2114,7 @@ func (c *Client) PostNodesQemuSpiceproxy(ctx context.Context, node apidoc.Node, 
 // PostNodesQemuSpiceproxyParams are the parameters of [Client.PostNodesQemuSpiceproxy]. All may be
 // left out, and so may the struct.
 type PostNodesQemuSpiceproxyParams struct {
-	// proxy: string, IP address or DNS name
+	// proxy: string, IP address or a DNS name
 	Proxy *string `pve:"proxy"`
 }
 
@@ -2275,7 +2290,7 @@ type PostNodesQemuStatusStartParams struct {
 	Machine *string `pve:"machine"`
 	// migratedfrom: string, node name
 	Migratedfrom *apidoc.Node `pve:"migratedfrom"`
-	// migration_network: string, network in CIDR form
+	// migration_network: string, network
 	MigrationNetwork *string `pve:"migration_network"`
 	// migration_type: one of secure, insecure
 	MigrationType *string `pve:"migration_type"`
@@ -2285,7 +2300,7 @@ type PostNodesQemuStatusStartParams struct {
 	Skiplock *bool `pve:"skiplock"`
 	// stateuri: string; up to 128 characters
 	Stateuri *string `pve:"stateuri"`
-	// targetstorage: string, list, by commas, of: storage, or FROM:TO
+	// targetstorage: string, list, each a mapping of storages
 	Targetstorage *string `pve:"targetstorage"`
 	// timeout: integer; from 0
 	Timeout *int64 `pve:"timeout"`
@@ -2380,7 +2395,7 @@ func (c *Client) PutNodesQemuUnlink(ctx context.Context, node apidoc.Node, vmid 
 
 // PutNodesQemuUnlinkParams are the parameters of [Client.PutNodesQemuUnlink].
 type PutNodesQemuUnlinkParams struct {
-	// idlist: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// idlist: string, list, each a configuration id
 	Idlist string `pve:"idlist"`
 	// force: boolean
 	Force *bool `pve:"force"`

@@ -16,7 +16,7 @@ func (c *Client) GetNodesRrd(ctx context.Context, node apidoc.Node, p *GetNodesR
 
 // GetNodesRrdParams are the parameters of [Client.GetNodesRrd].
 type GetNodesRrdParams struct {
-	// ds: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// ds: string, list, each a configuration id
 	Ds string `pve:"ds"`
 	// timeframe: one of hour, day, week, month, year, decade
 	Timeframe string `pve:"timeframe"`

@@ -28,7 +28,7 @@ func (c *Client) GetNodesScanCifs(ctx context.Context, node apidoc.Node, p *GetN
 
 // GetNodesScanCifsParams are the parameters of [Client.GetNodesScanCifs].
 type GetNodesScanCifsParams struct {
-	// server: string, pve-storage-server
+	// server: string, IP address or a DNS name
 	Server string `pve:"server"`
 	// domain: string
 	Domain *string `pve:"domain"`
@@ -53,7 +53,7 @@ func (c *Client) GetNodesScanIscsi(ctx context.Context, node apidoc.Node, p *Get
 
 // GetNodesScanIscsiParams are the parameters of [Client.GetNodesScanIscsi].
 type GetNodesScanIscsiParams struct {
-	// portal: string, pve-storage-portal-dns
+	// portal: string, portal
 	Portal string `pve:"portal"`
 }
 
@@ -102,7 +102,7 @@ func (c *Client) GetNodesScanNfs(ctx context.Context, node apidoc.Node, p *GetNo
 
 // GetNodesScanNfsParams are the parameters of [Client.GetNodesScanNfs].
 type GetNodesScanNfsParams struct {
-	// server: string, pve-storage-server
+	// server: string, IP address or a DNS name
 	Server string `pve:"server"`
 }
 
@@ -123,7 +123,7 @@ func (c *Client) GetNodesScanPbs(ctx context.Context, node apidoc.Node, p *GetNo
 type GetNodesScanPbsParams struct {
 	// password: string
 	Password string `pve:"password"`
-	// server: string, pve-storage-server
+	// server: string, IP address or a DNS name
 	Server string `pve:"server"`
 	// username: string
 	Username string `pve:"username"`

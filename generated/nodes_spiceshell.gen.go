@@ -22,7 +22,7 @@ type PostNodesSpiceshellParams struct {
 	Cmd *string `pve:"cmd"`
 	// cmd-opts: string; default ""; needs cmd
 	CmdOpts *string `pve:"cmd-opts"`
-	// proxy: string, IP address or DNS name
+	// proxy: string, IP address or a DNS name
 	Proxy *string `pve:"proxy"`
 }
 

@@ -23,6 +23,6 @@ type PostNodesStartallParams struct {
 	Force *bool `pve:"force"`
 	// max-workers: integer; 1 to 64
 	MaxWorkers *int64 `pve:"max-workers"`
-	// vms: string, vmids, by commas
+	// vms: string, list, each a vmid
 	Vms *string `pve:"vms"`
 }

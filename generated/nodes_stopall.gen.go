@@ -25,6 +25,6 @@ type PostNodesStopallParams struct {
 	MaxWorkers *int64 `pve:"max-workers"`
 	// timeout: integer; 0 to 7200; default 180
 	Timeout *int64 `pve:"timeout"`
-	// vms: string, vmids, by commas
+	// vms: string, list, each a vmid
 	Vms *string `pve:"vms"`
 }

@@ -18,7 +18,7 @@ func (c *Client) GetNodesStorage(ctx context.Context, node apidoc.Node, p *GetNo
 // GetNodesStorageParams are the parameters of [Client.GetNodesStorage]. All may be left out, and
 // so may the struct.
 type GetNodesStorageParams struct {
-	// content: string, list, by commas, of pve-storage-content
+	// content: string, list, each a kind of content
 	Content *string `pve:"content"`
 	// enabled: boolean; default 0
 	Enabled *bool `pve:"enabled"`
@@ -79,7 +79,7 @@ func (c *Client) GetNodesStorageContent(ctx context.Context, node apidoc.Node, s
 // GetNodesStorageContentParams are the parameters of [Client.GetNodesStorageContent]. All may be
 // left out, and so may the struct.
 type GetNodesStorageContentParams struct {
-	// content: string, pve-storage-content
+	// content: string, kind of content
 	Content *string `pve:"content"`
 	// vmid: integer; 100 to 999999999
 	Vmid *apidoc.VMID `pve:"vmid"`
@@ -350,7 +350,8 @@ func (c *Client) DeleteNodesStoragePrunebackups(ctx context.Context, node apidoc
 // DeleteNodesStoragePrunebackupsParams are the parameters of
 // [Client.DeleteNodesStoragePrunebackups]. All may be left out, and so may the struct.
 type DeleteNodesStoragePrunebackupsParams struct {
-	// prune-backups: string, prune-backups
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N]
 	PruneBackups *string `pve:"prune-backups"`
 	// type: one of qemu, lxc
 	Type *string `pve:"type"`
@@ -368,7 +369,8 @@ func (c *Client) GetNodesStoragePrunebackups(ctx context.Context, node apidoc.No
 // GetNodesStoragePrunebackupsParams are the parameters of [Client.GetNodesStoragePrunebackups].
 // All may be left out, and so may the struct.
 type GetNodesStoragePrunebackupsParams struct {
-	// prune-backups: string, prune-backups
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N]
 	PruneBackups *string `pve:"prune-backups"`
 	// type: one of qemu, lxc
 	Type *string `pve:"type"`
@@ -395,7 +397,7 @@ func (c *Client) GetNodesStorageRrd(ctx context.Context, node apidoc.Node, stora
 
 // GetNodesStorageRrdParams are the parameters of [Client.GetNodesStorageRrd].
 type GetNodesStorageRrdParams struct {
-	// ds: string, list, by commas, of: id: a letter, then letters, digits, _ or -
+	// ds: string, list, each a configuration id
 	Ds string `pve:"ds"`
 	// timeframe: one of hour, day, week, month, year
 	Timeframe string `pve:"timeframe"`

@@ -21,6 +21,6 @@ func (c *Client) PostNodesSuspendall(ctx context.Context, node apidoc.Node, p *P
 type PostNodesSuspendallParams struct {
 	// max-workers: integer; 1 to 64
 	MaxWorkers *int64 `pve:"max-workers"`
-	// vms: string, vmids, by commas
+	// vms: string, list, each a vmid
 	Vms *string `pve:"vms"`
 }

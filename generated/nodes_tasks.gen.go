@@ -28,7 +28,7 @@ type GetNodesTasksParams struct {
 	Source *string `pve:"source"`
 	// start: integer; from 0; default 0
 	Start *int64 `pve:"start"`
-	// statusfilter: string, list, by commas, of pve-task-status-type
+	// statusfilter: string, list, each a task status
 	Statusfilter *string `pve:"statusfilter"`
 	// typefilter: string
 	Typefilter *string `pve:"typefilter"`

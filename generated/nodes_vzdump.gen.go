@@ -27,11 +27,11 @@ type PostNodesVzdumpParams struct {
 	Compress *string `pve:"compress"`
 	// dumpdir: string
 	Dumpdir *string `pve:"dumpdir"`
-	// exclude: string, vmids, by commas
+	// exclude: string, list, each a vmid
 	Exclude *string `pve:"exclude"`
 	// exclude-path: list of string
 	ExcludePath []string `pve:"exclude-path"`
-	// fleecing: string, backup-fleecing
+	// fleecing: string [[enabled=]0|1,storage=…]
 	Fleecing *string `pve:"fleecing"`
 	// ionice: integer; 0 to 8; default 7
 	Ionice *int64 `pve:"ionice"`
@@ -41,7 +41,7 @@ type PostNodesVzdumpParams struct {
 	Lockwait *int64 `pve:"lockwait"`
 	// mailnotification: one of always, failure; default always
 	Mailnotification *string `pve:"mailnotification"`
-	// mailto: string, list, by commas, of: e-mail address or user
+	// mailto: string, list, each a mail address or a user name
 	Mailto *string `pve:"mailto"`
 	// mode: one of snapshot, suspend, stop; default snapshot
 	Mode *string `pve:"mode"`
@@ -51,7 +51,7 @@ type PostNodesVzdumpParams struct {
 	NotificationMode *string `pve:"notification-mode"`
 	// pbs-change-detection-mode: one of legacy, data, metadata
 	PbsChangeDetectionMode *string `pve:"pbs-change-detection-mode"`
-	// performance: string, backup-performance
+	// performance: string [max-workers=1–256,pbs-entries-max=N]
 	Performance *string `pve:"performance"`
 	// pigz: integer; default 0
 	Pigz *int64 `pve:"pigz"`
@@ -59,7 +59,9 @@ type PostNodesVzdumpParams struct {
 	Pool *string `pve:"pool"`
 	// protected: boolean; needs storage
 	Protected *bool `pve:"protected"`
-	// prune-backups: string, prune-backups; default keep-all=1
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N];
+	// default keep-all=1
 	PruneBackups *string `pve:"prune-backups"`
 	// quiet: boolean; default 0
 	Quiet *bool `pve:"quiet"`
@@ -79,7 +81,7 @@ type PostNodesVzdumpParams struct {
 	Storage *apidoc.Storage `pve:"storage"`
 	// tmpdir: string
 	Tmpdir *string `pve:"tmpdir"`
-	// vmid: string, vmids, by commas
+	// vmid: string, list, each a vmid
 	Vmid *string `pve:"vmid"`
 	// zstd: integer; default 1
 	Zstd *int64 `pve:"zstd"`

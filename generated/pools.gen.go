@@ -15,7 +15,7 @@ func (c *Client) DeletePools(ctx context.Context, p *DeletePoolsParams) error {
 
 // DeletePoolsParams are the parameters of [Client.DeletePools].
 type DeletePoolsParams struct {
-	// poolid: string, pool id
+	// poolid: string, pool name
 	Poolid apidoc.Pool `pve:"poolid"`
 }
 
@@ -28,7 +28,7 @@ func (c *Client) GetPools(ctx context.Context, p *GetPoolsParams) (out []GetPool
 // GetPoolsParams are the parameters of [Client.GetPools]. All may be left out, and so may the
 // struct.
 type GetPoolsParams struct {
-	// poolid: string, pool id
+	// poolid: string, pool name
 	Poolid *apidoc.Pool `pve:"poolid"`
 	// type: one of qemu, lxc, storage; needs poolid
 	Type *string `pve:"type"`
@@ -69,7 +69,7 @@ func (c *Client) PostPools(ctx context.Context, p *PostPoolsParams) error {
 
 // PostPoolsParams are the parameters of [Client.PostPools].
 type PostPoolsParams struct {
-	// poolid: string, pool id
+	// poolid: string, pool name
 	Poolid apidoc.Pool `pve:"poolid"`
 	// comment: string
 	Comment *string `pve:"comment"`
@@ -82,7 +82,7 @@ func (c *Client) PutPools(ctx context.Context, p *PutPoolsParams) error {
 
 // PutPoolsParams are the parameters of [Client.PutPools].
 type PutPoolsParams struct {
-	// poolid: string, pool id
+	// poolid: string, pool name
 	Poolid apidoc.Pool `pve:"poolid"`
 	// allow-move: boolean; default 0
 	AllowMove *bool `pve:"allow-move"`
@@ -90,9 +90,9 @@ type PutPoolsParams struct {
 	Comment *string `pve:"comment"`
 	// delete: boolean; default 0
 	Delete *bool `pve:"delete"`
-	// storage: string, list, by commas, of: storage id
+	// storage: string, list, each a storage id
 	Storage *string `pve:"storage"`
-	// vms: string, vmids, by commas
+	// vms: string, list, each a vmid
 	Vms *string `pve:"vms"`
 }
 
@@ -156,8 +156,8 @@ type PutPoolsByPoolidParams struct {
 	Comment *string `pve:"comment"`
 	// delete: boolean; default 0
 	Delete *bool `pve:"delete"`
-	// storage: string, list, by commas, of: storage id
+	// storage: string, list, each a storage id
 	Storage *string `pve:"storage"`
-	// vms: string, vmids, by commas
+	// vms: string, list, each a vmid
 	Vms *string `pve:"vms"`
 }

@@ -57,9 +57,9 @@ type PostStorageParams struct {
 	Type string `pve:"type"`
 	// authsupported: string
 	Authsupported *string `pve:"authsupported"`
-	// base: string, volume id storage:name
+	// base: string, volume id (storage:volume)
 	Base *apidoc.VolID `pve:"base"`
-	// blocksize: string, pve-storage-zfs-blocksize
+	// blocksize: string, block size
 	Blocksize *string `pve:"blocksize"`
 	// bwlimit: string [clone=N,default=N,migration=N,move=N,restore=N]
 	Bwlimit *string `pve:"bwlimit"`
@@ -67,9 +67,9 @@ type PostStorageParams struct {
 	ComstarHg *string `pve:"comstar_hg"`
 	// comstar_tg: string
 	ComstarTg *string `pve:"comstar_tg"`
-	// content: string, list, by commas, of pve-storage-content
+	// content: string, list, each a kind of content
 	Content *string `pve:"content"`
-	// content-dirs: string, list, by commas, of pve-dir-override
+	// content-dirs: string, list, each content=path (such as iso=images/iso)
 	ContentDirs *string `pve:"content-dirs"`
 	// create-base-path: boolean; default yes
 	CreateBasePath *bool `pve:"create-base-path"`
@@ -85,13 +85,13 @@ type PostStorageParams struct {
 	Domain *string `pve:"domain"`
 	// encryption-key: string
 	EncryptionKey *string `pve:"encryption-key"`
-	// export: string, pve-storage-path
+	// export: string, absolute path
 	Export *string `pve:"export"`
 	// fingerprint: string
 	Fingerprint *string `pve:"fingerprint"`
 	// format: one of raw, qcow2, subvol, vmdk
 	Format *string `pve:"format"`
-	// fs-name: string, id: a letter, then letters, digits, _ or -
+	// fs-name: string, configuration id
 	FsName *string `pve:"fs-name"`
 	// fuse: boolean
 	Fuse *bool `pve:"fuse"`
@@ -111,33 +111,34 @@ type PostStorageParams struct {
 	MaxProtectedBackups *int64 `pve:"max-protected-backups"`
 	// mkdir: boolean; default yes
 	Mkdir *bool `pve:"mkdir"`
-	// monhost: string, list, by commas, of pve-storage-portal-dns
+	// monhost: string, list, each a portal
 	Monhost *string `pve:"monhost"`
-	// mountpoint: string, pve-storage-path
+	// mountpoint: string, absolute path
 	Mountpoint *string `pve:"mountpoint"`
 	// namespace: string
 	Namespace *string `pve:"namespace"`
 	// nocow: boolean; default 0
 	Nocow *bool `pve:"nocow"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
 	// nowritecache: boolean
 	Nowritecache *bool `pve:"nowritecache"`
-	// options: string, pve-storage-options
+	// options: string, mount options without blanks
 	Options *string `pve:"options"`
 	// password: string; up to 256 characters
 	Password *string `pve:"password"`
-	// path: string, pve-storage-path
+	// path: string, absolute path
 	Path *string `pve:"path"`
 	// pool: string
 	Pool *string `pve:"pool"`
 	// port: integer; 1 to 65535
 	Port *int64 `pve:"port"`
-	// portal: string, pve-storage-portal-dns
+	// portal: string, portal
 	Portal *string `pve:"portal"`
 	// preallocation: one of off, metadata, falloc, full; default metadata
 	Preallocation *string `pve:"preallocation"`
-	// prune-backups: string, prune-backups
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N]
 	PruneBackups *string `pve:"prune-backups"`
 	// saferemove: boolean
 	Saferemove *bool `pve:"saferemove"`
@@ -145,7 +146,7 @@ type PostStorageParams struct {
 	SaferemoveStepsize *int64 `pve:"saferemove-stepsize"`
 	// saferemove_throughput: string
 	SaferemoveThroughput *string `pve:"saferemove_throughput"`
-	// server: string, pve-storage-server
+	// server: string, IP address or a DNS name
 	Server *string `pve:"server"`
 	// share: string
 	Share *string `pve:"share"`
@@ -159,19 +160,19 @@ type PostStorageParams struct {
 	SnapshotAsVolumeChain *bool `pve:"snapshot-as-volume-chain"`
 	// sparse: boolean
 	Sparse *bool `pve:"sparse"`
-	// subdir: string, pve-storage-path
+	// subdir: string, absolute path
 	Subdir *string `pve:"subdir"`
 	// tagged_only: boolean
 	TaggedOnly *bool `pve:"tagged_only"`
 	// target: string
 	Target *string `pve:"target"`
-	// thinpool: string, pve-storage-vgname
+	// thinpool: string, volume group name
 	Thinpool *string `pve:"thinpool"`
 	// username: string
 	Username *string `pve:"username"`
-	// vgname: string, pve-storage-vgname
+	// vgname: string, volume group name
 	Vgname *string `pve:"vgname"`
-	// zfs-base-path: string, pve-storage-path
+	// zfs-base-path: string, absolute path
 	ZfsBasePath *string `pve:"zfs-base-path"`
 }
 
@@ -230,7 +231,7 @@ func (c *Client) PutStorageByStorage(ctx context.Context, storage apidoc.Storage
 // PutStorageByStorageParams are the parameters of [Client.PutStorageByStorage]. All may be left
 // out, and so may the struct.
 type PutStorageByStorageParams struct {
-	// blocksize: string, pve-storage-zfs-blocksize
+	// blocksize: string, block size
 	Blocksize *string `pve:"blocksize"`
 	// bwlimit: string [clone=N,default=N,migration=N,move=N,restore=N]
 	Bwlimit *string `pve:"bwlimit"`
@@ -238,9 +239,9 @@ type PutStorageByStorageParams struct {
 	ComstarHg *string `pve:"comstar_hg"`
 	// comstar_tg: string
 	ComstarTg *string `pve:"comstar_tg"`
-	// content: string, list, by commas, of pve-storage-content
+	// content: string, list, each a kind of content
 	Content *string `pve:"content"`
-	// content-dirs: string, list, by commas, of pve-dir-override
+	// content-dirs: string, list, each content=path (such as iso=images/iso)
 	ContentDirs *string `pve:"content-dirs"`
 	// create-base-path: boolean; default yes
 	CreateBasePath *bool `pve:"create-base-path"`
@@ -248,8 +249,7 @@ type PutStorageByStorageParams struct {
 	CreateSubdirs *bool `pve:"create-subdirs"`
 	// data-pool: string
 	DataPool *string `pve:"data-pool"`
-	// delete: string, list, by commas, of: id: a letter, then letters, digits, _ or -; up to 4096
-	// characters
+	// delete: string, list, each a configuration id; up to 4096 characters
 	Delete *string `pve:"delete"`
 	// digest: string; up to 64 characters
 	Digest *string `pve:"digest"`
@@ -263,7 +263,7 @@ type PutStorageByStorageParams struct {
 	Fingerprint *string `pve:"fingerprint"`
 	// format: one of raw, qcow2, subvol, vmdk
 	Format *string `pve:"format"`
-	// fs-name: string, id: a letter, then letters, digits, _ or -
+	// fs-name: string, configuration id
 	FsName *string `pve:"fs-name"`
 	// fuse: boolean
 	Fuse *bool `pve:"fuse"`
@@ -281,19 +281,19 @@ type PutStorageByStorageParams struct {
 	MaxProtectedBackups *int64 `pve:"max-protected-backups"`
 	// mkdir: boolean; default yes
 	Mkdir *bool `pve:"mkdir"`
-	// monhost: string, list, by commas, of pve-storage-portal-dns
+	// monhost: string, list, each a portal
 	Monhost *string `pve:"monhost"`
-	// mountpoint: string, pve-storage-path
+	// mountpoint: string, absolute path
 	Mountpoint *string `pve:"mountpoint"`
 	// namespace: string
 	Namespace *string `pve:"namespace"`
 	// nocow: boolean; default 0
 	Nocow *bool `pve:"nocow"`
-	// nodes: string, list, by commas, of: node name
+	// nodes: string, list, each a node name
 	Nodes *string `pve:"nodes"`
 	// nowritecache: boolean
 	Nowritecache *bool `pve:"nowritecache"`
-	// options: string, pve-storage-options
+	// options: string, mount options without blanks
 	Options *string `pve:"options"`
 	// password: string; up to 256 characters
 	Password *string `pve:"password"`
@@ -303,7 +303,8 @@ type PutStorageByStorageParams struct {
 	Port *int64 `pve:"port"`
 	// preallocation: one of off, metadata, falloc, full; default metadata
 	Preallocation *string `pve:"preallocation"`
-	// prune-backups: string, prune-backups
+	// prune-backups: string
+	// [keep-all=0|1,keep-daily=N,keep-hourly=N,keep-last=N,keep-monthly=N,keep-weekly=N,keep-yearly=N]
 	PruneBackups *string `pve:"prune-backups"`
 	// saferemove: boolean
 	Saferemove *bool `pve:"saferemove"`
@@ -311,7 +312,7 @@ type PutStorageByStorageParams struct {
 	SaferemoveStepsize *int64 `pve:"saferemove-stepsize"`
 	// saferemove_throughput: string
 	SaferemoveThroughput *string `pve:"saferemove_throughput"`
-	// server: string, pve-storage-server
+	// server: string, IP address or a DNS name
 	Server *string `pve:"server"`
 	// shared: boolean
 	Shared *bool `pve:"shared"`
@@ -323,13 +324,13 @@ type PutStorageByStorageParams struct {
 	SnapshotAsVolumeChain *bool `pve:"snapshot-as-volume-chain"`
 	// sparse: boolean
 	Sparse *bool `pve:"sparse"`
-	// subdir: string, pve-storage-path
+	// subdir: string, absolute path
 	Subdir *string `pve:"subdir"`
 	// tagged_only: boolean
 	TaggedOnly *bool `pve:"tagged_only"`
 	// username: string
 	Username *string `pve:"username"`
-	// zfs-base-path: string, pve-storage-path
+	// zfs-base-path: string, absolute path
 	ZfsBasePath *string `pve:"zfs-base-path"`
 }
 
