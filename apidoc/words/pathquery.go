@@ -2,8 +2,8 @@ package words
 
 import "strings"
 
-// pathScore is far above what words can give: who writes a path means it.
-const pathScore = 1000
+// pathScore is what a method gets whose path was given whole.
+const pathScore = 100
 
 // pathQuery is a query that is a path or a piece of one.
 type pathQuery struct {
@@ -39,11 +39,12 @@ func parsePath(query string) (q pathQuery, ok bool) {
 	return q, true
 }
 
-// scorePath lifts the methods whose templates a path fits.
-func (ix *index) scorePath(query string, scores []float32) {
+// scorePath scores the methods whose templates a path fits, and says whether
+// there are any.
+func (ix *index) scorePath(query string, scores []float32) (found bool) {
 	q, ok := parsePath(query)
 	if !ok {
-		return
+		return false
 	}
 	var template []string
 	for i := range ix.docs {
@@ -56,8 +57,10 @@ func (ix *index) scorePath(query string, scores []float32) {
 		if q.verb != "" && q.verb != d.Verb {
 			fit /= 2
 		}
-		scores[i] += pathScore * fit
+		scores[i] = pathScore * fit * (0.9 + 0.1*d.prior)
+		found = found || fit > 0
 	}
+	return found
 }
 
 // fit says how well a template fits the path: 1 for the same path, less for one

@@ -48,8 +48,11 @@ func (ix *index) search(query string, opts Options) []Hit {
 		limit = defaultLimit
 	}
 	scores := make([]float32, len(ix.docs))
-	ix.scoreWords(query, scores)
-	ix.scorePath(query, scores)
+	// Who writes a path means it; words that it shares with others don't matter.
+	// A path that fits nothing may still be found by its words.
+	if !ix.scorePath(query, scores) {
+		ix.scoreWords(query, scores)
+	}
 	var found []candidate
 	for i, s := range scores {
 		d := &ix.docs[i]
@@ -82,6 +85,7 @@ func (ix *index) scoreWords(query string, scores []float32) {
 	covered := make([]float32, len(scores))
 	done := make(map[string]bool, len(words))
 	filter := false
+	guesses := 0
 	stress := float32(1)
 	for _, w := range words {
 		s := ix.stem(w)
@@ -99,6 +103,11 @@ func (ix *index) scoreWords(query string, scores []float32) {
 			weight *= weakWeight
 		case ix.intents[w] >= add:
 			weight *= verbWeight
+		}
+		if _, known := ix.terms[s]; !known && ix.synonyms[s] == nil {
+			if guesses++; guesses > maxGuesses {
+				continue
+			}
 		}
 		worth := ix.scoreWord(s, weight, best)
 		total += worth
@@ -135,6 +144,9 @@ const (
 	verbWeight   = 0.75
 	prefixWeight = 0.7
 	typoWeight   = 0.75
+	// So many unknown words are compared with all known ones, which is slow. A
+	// text with more of them is no question.
+	maxGuesses = 12
 	// What a word is worth when only its synonyms are known here.
 	fallbackIDF = 3
 )

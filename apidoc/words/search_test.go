@@ -140,6 +140,39 @@ func TestNothingFound(t *testing.T) {
 	}
 }
 
+// A path brings what lies on it and below it, and nothing that merely shares a
+// word; one that fits nothing is still searched for by its words.
+func TestPathsStayOnThePath(t *testing.T) {
+	hits := Search("/nodes/pve1/qemu/100/snapshot", Options{Limit: 50})
+	if len(hits) < 4 {
+		t.Errorf("found only %v", methods(hits))
+	}
+	for _, h := range hits {
+		if !strings.HasPrefix(h.Path, "/nodes/{node}/qemu/{vmid}/snapshot") {
+			t.Errorf("%s %s is not on the path", h.Verb, h.Path)
+		}
+	}
+	found := methods(Search("/nodes/pve1/qemu/100/resise", Options{Limit: 3}))
+	if len(found) == 0 || found[0] != "PUT /nodes/{node}/qemu/{vmid}/resize" {
+		t.Errorf("a slip in a path finds %v", found)
+	}
+}
+
+// However odd the text, a search is bounded: what is unknown is compared with
+// every known word, and that only so often.
+func TestManyUnknownWords(t *testing.T) {
+	var text strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&text, "qz%cz%c ", 'a'+i%26, 'a'+i/26)
+	}
+	if hits := Search(text.String(), Options{}); len(hits) != 0 {
+		t.Errorf("found %v", methods(hits))
+	}
+	if found := methods(Search("quorum "+text.String(), Options{Limit: 3})); len(found) == 0 {
+		t.Error("one known word among unknown ones found nothing")
+	}
+}
+
 // Twins are welcome, a list of the same thing under each verb is not.
 func TestSpread(t *testing.T) {
 	found := methods(Search("take a snapshot of a guest", Options{Limit: 2}))
