@@ -124,8 +124,8 @@ func (c *call) guestState(g *Guest, n *Node, full, single bool) object {
 			qmp = Stopped
 		}
 		o.put("qmpstatus", string(qmp))
-		o = append(o, member{"diskread", read}, member{"diskwrite", write})
 		if g.Up() {
+			o = append(o, member{"diskread", read}, member{"diskwrite", write})
 			machine := g.Config.Get("machine")
 			if machine == "" {
 				machine = "pc-i440fx-10.1"
