@@ -56,7 +56,6 @@ func answerLogin(c *call) (any, error) {
 		"ticket":              c.srv.tickets.issue(user, c.now),
 		"CSRFPreventionToken": c.srv.tickets.csrf(user, c.now),
 		"cap":                 capabilities(who),
-		"clustername":         c.world.Cluster,
 	}, nil
 }
 

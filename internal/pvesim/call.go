@@ -27,6 +27,10 @@ type call struct {
 	now    time.Time
 	rng    *rand.Rand // for order and jitter; a function of seed and request number
 
+	// forwarded: another process than the one that listens answers, the daemon
+	// that runs as root or one on another node.
+	forwarded bool
+
 	// What a handler may say beside its data: members of the envelope, such as
 	// total (node tasks, log tails) and changes (network).
 	meta map[string]any
@@ -61,6 +65,8 @@ type apiError struct {
 	Bare bool
 	// Text: the body is the message as plain text.
 	Text bool
+	// Wait is how long the answer takes; nothing is locked meanwhile.
+	Wait time.Duration
 }
 
 func (e *apiError) Error() string { return strings.TrimRight(e.Message, "\n") }
@@ -177,3 +183,12 @@ func (c *call) say(key string, value any) {
 	}
 	c.meta[key] = value
 }
+
+// hang is the answer of a call that waits for something that does not come
+// back, such as a dead NFS server: after half a minute the proxy gives up.
+func (c *call) hang() error {
+	return &apiError{Status: 596, Message: "Connection timed out", Bare: true, Wait: hangTime}
+}
+
+// hangTime is how long Proxmox's proxy waits for a node.
+const hangTime = 30 * time.Second

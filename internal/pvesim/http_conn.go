@@ -2,6 +2,7 @@ package pvesim
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -36,7 +37,7 @@ func (s *Server) serve(c net.Conn) {
 	br := bufio.NewReaderSize(c, 4<<10)
 	for n := 1; n <= maxPerConn; n++ {
 		_ = c.SetReadDeadline(time.Now().Add(s.opts.Idle))
-		r, err := readRequest(br)
+		r, err := readRequest(br, s.limit(maxHeaderBytes, maxHeaderBytesOfCheck))
 		var bad *badRequest
 		switch {
 		case errors.As(err, &bad):
@@ -69,8 +70,8 @@ func (s *Server) serve(c net.Conn) {
 		_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
 		out := p.encode(r, s.now(), keep)
 		if x.cut {
-			half := len(out) - len(p.body)/2
-			_, _ = c.Write(out[:min(max(half, 0), len(out))])
+			head := bytes.Index(out, []byte("\r\n\r\n")) + 4
+			_, _ = c.Write(out[:head+(len(out)-head)/2])
 			return
 		}
 		if _, err := c.Write(out); err != nil {
@@ -81,6 +82,15 @@ func (s *Server) serve(c net.Conn) {
 			return
 		}
 	}
+}
+
+// limit gives the first of two limits, or the second where only calls are
+// checked.
+func (s *Server) limit(served, checked int) int {
+	if s.opts.CheckOnly {
+		return checked
+	}
+	return served
 }
 
 // hush is how Proxmox treats what is outside of its limits: no answer until

@@ -16,6 +16,11 @@ const (
 	maxBody        = 512 << 10
 	maxPerConn     = 100 // requests on one connection
 	maxConns       = 500 // open connections
+
+	// A cluster that only checks judges calls that a real one would not even
+	// take from the wire, such as a GET with a very long value.
+	maxHeaderBytesOfCheck = 4 << 20
+	maxBodyOfCheck        = 16 << 20
 )
 
 // field is one header line. Values keep their trailing blanks: Proxmox does
@@ -73,11 +78,10 @@ var (
 	knownVerbs  = map[string]bool{"GET": true, "POST": true, "PUT": true, "DELETE": true}
 )
 
-// readRequest reads request line and headers. Errors: *badRequest for what is
+// readRequest reads request line and headers, left bytes at most. Errors: *badRequest for what is
 // answered, errSilent for what is not, io errors (io.EOF on an idle connection
 // that the client closed).
-func readRequest(br *bufio.Reader) (*rawRequest, error) {
-	left := maxHeaderBytes
+func readRequest(br *bufio.Reader, left int) (*rawRequest, error) {
 	line, err := readLine(br, &left)
 	for err == nil && line == "" {
 		line, err = readLine(br, &left)

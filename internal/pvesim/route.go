@@ -74,7 +74,8 @@ func (s *Server) handle(x *exchange) *response {
 // form of the body, then what dispatch does.
 func (s *Server) api(x *exchange) *response {
 	r := x.raw
-	upload := r.method == "POST" && uploadPath.MatchString(x.path)
+	upload := r.method == "POST" && uploadPath.MatchString(x.path) &&
+		(!s.opts.CheckOnly || strings.HasPrefix(r.header("Content-Type"), "multipart/"))
 	if p := s.enter(x, upload); p != nil {
 		return p
 	}
@@ -142,7 +143,7 @@ func (s *Server) content(x *exchange, upload bool) (values, *response) {
 	if r.method != "POST" && r.method != "PUT" {
 		return nil, plain(501, "Unexpected content for method '"+r.method+"'")
 	}
-	if r.length > maxBody {
+	if r.length > int64(s.limit(maxBody, maxBodyOfCheck)) {
 		return nil, plain(501, "for data too large")
 	}
 	declared := r.header("Content-Type")
@@ -196,7 +197,7 @@ func (s *Server) dispatch(x *exchange) (p *response) {
 			return direct
 		}
 		if p, err = success(x.format, data, c.meta); err == nil {
-			p.forwarded = c.method != nil && c.method.Protected || c.elsewhere()
+			p.forwarded = c.forwarded
 			return p
 		}
 	}
@@ -207,6 +208,8 @@ func (s *Server) dispatch(x *exchange) (p *response) {
 	if p, err = s.failure(x.format, e); err != nil {
 		return plain(500, err.Error())
 	}
+	p.wait = e.Wait
+	p.forwarded = c != nil && c.forwarded && p.status < 400
 	return p
 }
 
@@ -269,10 +272,8 @@ func (s *Server) prepare(x *exchange) (*call, error) {
 		c.path["node"] = s.world.localNode()
 		c.params["node"] = []string{s.world.localNode()}
 	}
-	if err := checkParams(method, match.Values, x.params); err != nil {
-		return nil, err
-	}
-	return c, nil
+	c.forwarded = method.Protected || c.elsewhere()
+	return c, checkParams(method, match.Values, x.params)
 }
 
 // reachable is the hand-over to the node that the path names.
