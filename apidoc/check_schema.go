@@ -2,6 +2,7 @@ package apidoc
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -300,7 +301,7 @@ func (c *checker) unknown(p *Property, at, name string, collect unknowns) {
 		}
 		c.fault(key, FaultUnknown, word)
 		if c.suggested < maxSuggestions {
-			c.suggest(name, suggestable(p))
+			c.suggest(name, suggestable(p, name))
 		}
 	}
 	if collect != nil {
@@ -318,12 +319,16 @@ func (c *checker) isPathValue(name string) bool {
 	return false
 }
 
-// suggestable lists names as one would write them: net[n] as net0.
-func suggestable(p *Property) []string {
+// suggestable lists names as one would write them instead of wrong: net[n] as
+// net3 for nett3.
+func suggestable(p *Property, wrong string) []string {
+	number := wrong[len(strings.TrimRight(wrong, "0123456789")):]
 	names := make([]string, 0, len(p.Properties))
 	for name := range p.Properties {
 		if base, ok := strings.CutSuffix(name, "[n]"); ok {
-			name = base + "0"
+			if name = base + number; member(p.Properties, name) == nil {
+				name = base + "0"
+			}
 		}
 		names = append(names, name)
 	}
@@ -354,19 +359,22 @@ func (c *checker) allOf(v value, p *Property, at string, collect unknowns) {
 		}
 		c.faults = append(c.faults, f)
 		if !strings.Contains(f.Reason, ";") {
-			c.suggest(strings.TrimPrefix(key, at+"."), allNames(p))
+			name := strings.TrimPrefix(key, at+".")
+			names := allNames(p, name)
+			slices.Sort(names)
+			c.suggest(name, slices.Compact(names))
 		}
 	}
 }
 
 // allNames lists the names that any part of a schema declares.
-func allNames(p *Property) []string {
-	names := suggestable(p)
+func allNames(p *Property, wrong string) []string {
+	names := suggestable(p, wrong)
 	for _, part := range p.AllOf {
-		names = append(names, allNames(part)...)
+		names = append(names, allNames(part, wrong)...)
 	}
 	for _, part := range p.OneOf {
-		names = append(names, allNames(part)...)
+		names = append(names, allNames(part, wrong)...)
 	}
 	return names
 }
