@@ -130,13 +130,18 @@ func (c *Call) nodeInfo(ctx context.Context, in NodeArgs) (doc, error) {
 	d.Summaryf("Node %s, up %s", node, render.FormatSeconds(s.Uptime.V))
 	kv := &render.KV{}
 	kv.Set("version", strCell(s.Pveversion.Set, s.Pveversion.V))
-	kernel := s.CurrentKernel.Release.V
-	if kernel == "" {
-		kernel = s.Kversion.V
+	// Parts are missing in older versions and where the token sees less.
+	kernel := s.Kversion.V
+	if s.CurrentKernel != nil && s.CurrentKernel.Release.V != "" {
+		kernel = s.CurrentKernel.Release.V
 	}
 	kv.Set("kernel", strCell(true, kernel))
 	if s.Cpu.Set {
-		kv.Set("cpu", render.Str(fmt.Sprintf("%s of %d cores%s", render.FormatPct(s.Cpu.V), s.Cpuinfo.Cpus.V, inParens(s.Cpuinfo.Model.V))))
+		cpu := render.FormatPct(s.Cpu.V)
+		if s.Cpuinfo != nil {
+			cpu = fmt.Sprintf("%s of %d cores%s", cpu, s.Cpuinfo.Cpus.V, inParens(s.Cpuinfo.Model.V))
+		}
+		kv.Set("cpu", render.Str(cpu))
 	}
 	load := make([]string, 0, 3)
 	for _, l := range s.Loadavg {
@@ -146,19 +151,25 @@ func (c *Call) nodeInfo(ctx context.Context, in NodeArgs) (doc, error) {
 	if s.Wait.Set {
 		kv.Set("io wait", render.Pct(s.Wait.V))
 	}
-	kv.Set("memory", render.Usage(s.Memory.Used.V, s.Memory.Total.V))
-	if s.Swap.Total.V > 0 {
+	if s.Memory != nil {
+		kv.Set("memory", render.Usage(s.Memory.Used.V, s.Memory.Total.V))
+	}
+	if s.Swap != nil && s.Swap.Total.V > 0 {
 		kv.Set("swap", render.Usage(s.Swap.Used.V, s.Swap.Total.V))
 	}
-	kv.Set("root disk", render.Usage(s.Rootfs.Used.V, s.Rootfs.Total.V))
-	if s.Ksm.Shared.V > 0 {
+	if s.Rootfs != nil {
+		kv.Set("root disk", render.Usage(s.Rootfs.Used.V, s.Rootfs.Total.V))
+	}
+	if s.Ksm != nil && s.Ksm.Shared.V > 0 {
 		kv.Set("ksm shared", render.Bytes(s.Ksm.Shared.V))
 	}
-	boot := s.BootInfo.Mode.V
-	if s.BootInfo.Secureboot.V {
-		boot += ", secure boot"
+	if s.BootInfo != nil {
+		boot := s.BootInfo.Mode.V
+		if s.BootInfo.Secureboot.V {
+			boot += ", secure boot"
+		}
+		kv.Set("boot", strCell(true, boot))
 	}
-	kv.Set("boot", strCell(true, boot))
 	d.Add(kv)
 	return doc{d}, nil
 }

@@ -320,7 +320,12 @@ func contentTable(rows []contentItem) *render.Table[contentItem] {
 				}
 				return render.None()
 			}},
-			{Name: "verify", Cell: func(r *contentItem) render.Cell { return strCell(true, r.Verification.State.V) }},
+			{Name: "verify", Cell: func(r *contentItem) render.Cell {
+				if r.Verification == nil { // all but backups on a backup server
+					return render.None()
+				}
+				return strCell(true, r.Verification.State.V)
+			}},
 			{Name: "notes", Cell: func(r *contentItem) render.Cell { return strCell(true, r.Notes.V) }},
 			{Name: "used", Right: true, Extra: true, Cell: func(r *contentItem) render.Cell { return bytesCell(r.Used.Set, r.Used.V) }},
 			{Name: "parent", Extra: true, Cell: func(r *contentItem) render.Cell { return strCell(true, r.Parent.V) }},
