@@ -22,6 +22,8 @@ var registry = sync.OnceValue(func() []*entry {
 		storageTool.entry(),
 		storageContentTool.entry(),
 		tasksTool.entry(),
+		searchTool.entry(),
 		rawGetTool.entry(),
+		rawCallTool.entry(),
 	}
 })
