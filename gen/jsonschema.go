@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -176,9 +177,16 @@ func setDefault(s *jsonschema.Schema, p *apidoc.Property) {
 	if p.Default == nil || len(*p.Default) > 200 {
 		return
 	}
-	if v, ok := typedValue(s.Type, *p.Default); ok {
-		s.Default = v
+	v, ok := typedValue(s.Type, *p.Default)
+	if !ok || s.Enum != nil && !slices.Contains(s.Enum, v) || !inRange(*p.Default, p) {
+		return // upstream names some defaults that it would refuse
 	}
+	s.Default = v
+}
+
+func inRange(text string, p *apidoc.Property) bool {
+	f, err := strconv.ParseFloat(text, 64)
+	return err != nil || (p.Minimum == nil || f >= *p.Minimum) && (p.Maximum == nil || f <= *p.Maximum)
 }
 
 // typedValue gives a text as a value of the JSON type.
