@@ -16,7 +16,6 @@
 //	effects.gen.go    what the overlay says about each method, as a static array
 //	lookup.gen.go     EffectOf and ParamsSchema, which find a method's effect and the
 //	                  JSON Schema of its parameters
-//	schemas.gen.go    where in schemas.jsonl each schema begins
 //	schemas.jsonl     these schemas, one method a line
 //
 // # Names

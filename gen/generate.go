@@ -107,7 +107,8 @@ func Generate(s *apidoc.Schema, o *Overlay, opts Options) (*Output, error) {
 	if err := out.add("lookup.gen.go", lookupFile()); err != nil {
 		return nil, err
 	}
-	return out, out.addSchemas(methods)
+	out.Files[schemasName], err = schemasText(methods)
+	return out, err
 }
 
 // factsAlone takes the prose out of a schema, so that a node's own file and the
@@ -140,7 +141,7 @@ func factsAlone(s *apidoc.Schema) (*apidoc.Schema, error) {
 }
 
 // fixedFiles are the files that every package has.
-var fixedFiles = map[string]bool{"client.gen.go": true, "effects.gen.go": true, "lookup.gen.go": true, "schemas.gen.go": true}
+var fixedFiles = map[string]bool{"client.gen.go": true, "effects.gen.go": true, "lookup.gen.go": true}
 
 func newFile() *jen.File {
 	f := jen.NewFilePathName(packagePath, PackageName)

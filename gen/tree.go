@@ -14,7 +14,7 @@ import (
 // ownFile tells files that this package writes from tests that people put
 // beside them.
 func ownFile(name string) bool {
-	return strings.HasSuffix(name, ".gen.go") || name == "schemas.jsonl"
+	return strings.HasSuffix(name, ".gen.go") || name == schemasName
 }
 
 // Write puts the files into a directory, which is made if need be, and removes

@@ -3,6 +3,7 @@
 package generated
 
 import (
+	_ "embed"
 	"pvemcp/apidoc"
 	"sort"
 	"strings"
@@ -26,31 +27,40 @@ func Effects() []Effect {
 // EffectOf finds a method by verb and path template; false for one that this version of the API
 // does not have. What it points to must not be changed.
 func EffectOf(verb apidoc.Verb, template string) (*Effect, bool) {
-	i, ok := find(verb, template)
-	if !ok {
+	i := sort.Search(len(effects), func(i int) bool {
+		e := &effects[i]
+		return e.Path > template || e.Path == template && e.Verb >= verb
+	})
+	if i == len(effects) || effects[i].Path != template || effects[i].Verb != verb {
 		return nil, false
 	}
 	return &effects[i], true
 }
 
-func find(verb apidoc.Verb, template string) (int, bool) {
-	i := sort.Search(len(effects), func(i int) bool {
-		e := &effects[i]
-		return e.Path > template || e.Path == template && e.Verb >= verb
-	})
-	return i, i < len(effects) && effects[i].Path == template && effects[i].Verb == verb
-}
+//go:embed schemas.jsonl
+var schemas string
 
 // ParamsSchema gives the JSON Schema (draft 2020-12) of a method's parameters, those of the path
 // among them, as JSON text; false for a method that this version of the API does not have. It is
 // flat: one object, no references, no combinators, and wider than the API's own rules where these
 // can't be said that way.
 func ParamsSchema(verb apidoc.Verb, template string) (string, bool) {
-	i, ok := find(verb, template)
-	if !ok {
-		return "", false
+	rest := schemas
+	for rest != "" {
+		// The line around the middle is the one looked for, or tells on which side of it to go on.
+		middle := len(rest) / 2
+		start := strings.LastIndexByte(rest[:middle], '\n') + 1
+		line, after, _ := strings.Cut(rest[start:], "\n")
+		name, schema, _ := strings.Cut(line, "\t")
+		v, path, _ := strings.Cut(name, " ")
+		switch {
+		case path == template && v == string(verb):
+			return schema, true
+		case path < template || path == template && v < string(verb):
+			rest = after
+		default:
+			rest = rest[:start]
+		}
 	}
-	line := schemas[schemaAt[i] : schemaAt[i+1]-1]
-	_, schema, _ := strings.Cut(line, "\t")
-	return schema, true
+	return "", false
 }
