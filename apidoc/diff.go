@@ -66,12 +66,12 @@ func Diff(older, newer *Schema) (*Changes, error) {
 
 func diffMethod(older, newer *Endpoint) (MethodChange, bool, error) {
 	c := MethodChange{Old: older, New: newer}
-	a, err := factsOf(older)
+	a, textA, err := factsOf(older)
 	if err != nil {
 		return c, false, err
 	}
-	b, err := factsOf(newer)
-	if err != nil {
+	b, textB, err := factsOf(newer)
+	if err != nil || bytes.Equal(textA, textB) {
 		return c, false, err
 	}
 	differs := false
@@ -96,15 +96,15 @@ func diffMethod(older, newer *Endpoint) (MethodChange, bool, error) {
 	return c, differs, nil
 }
 
-func factsOf(e *Endpoint) (map[string]any, error) {
+func factsOf(e *Endpoint) (map[string]any, []byte, error) {
 	text, err := methodFacts(e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	var m map[string]any
-	return m, dec.Decode(&m)
+	return m, text, dec.Decode(&m)
 }
 
 func (c *MethodChange) diffParameters(older, newer any) {
@@ -276,7 +276,7 @@ func (c *MethodChange) write(b *strings.Builder) {
 }
 
 func rawKey(e *Endpoint, key string) string {
-	facts, err := factsOf(e)
+	facts, _, err := factsOf(e)
 	if err != nil {
 		return ""
 	}
@@ -317,10 +317,10 @@ func listChange(older, newer string) (gone, come string, ok bool) {
 		return "", "", false
 	}
 	if len(lost) > 0 {
-		gone = shown("without " + strings.Join(lost, ", "))
+		gone = shown("lost " + strings.Join(lost, ", "))
 	}
 	if len(won) > 0 {
-		come = shown("with " + strings.Join(won, ", "))
+		come = shown("gained " + strings.Join(won, ", "))
 	}
 	return gone, come, true
 }
