@@ -40,7 +40,7 @@ type Verdict struct {
 // takes anybody, "all" everybody who is authenticated whatever else is
 // declared, no declaration means root@pam alone; "perm" wants all of its
 // privileges unless "any" is set; "require_param" fails without the parameter;
-// a path whose parameter was not given cannot be met.
+// a path whose parameter was not given is looked up with a dash in its place.
 func EvalPermission(p Permission, c Caller, params map[string][]string) Verdict {
 	switch {
 	case p.Declared && p.User == "world":
@@ -99,10 +99,7 @@ func (c Caller) eval(e *Expr, params map[string][]string) Verdict {
 		}
 		return c.demand(Need{Path: e.Path, Privs: e.Privs, Any: e.Any}, params)
 	case OpPermModify:
-		path, ok := FillPath(e.Path, params)
-		if !ok {
-			return Verdict{Missing: []Need{{Path: e.Path, Privs: []string{"Permissions.Modify"}}}}
-		}
+		path, _ := FillPath(e.Path, params)
 		return c.demand(ModifyNeed(path), params)
 	case OpUserParam:
 		return c.userParam(e, params)
@@ -113,9 +110,8 @@ func (c Caller) eval(e *Expr, params map[string][]string) Verdict {
 }
 
 func (c Caller) demand(n Need, params map[string][]string) Verdict {
-	path, ok := FillPath(n.Path, params)
-	n.Path = path
-	if ok && n.Met(c.Has) {
+	n.Path, _ = FillPath(n.Path, params)
+	if n.Met(c.Has) {
 		return Verdict{OK: true}
 	}
 	return Verdict{Missing: []Need{n}}
@@ -199,7 +195,8 @@ func ModifyNeed(path string) Need {
 }
 
 // FillPath puts parameters into a path template: "/vms/{vmid}" becomes
-// "/vms/100". ok is false when one was not given; its braces then stay.
+// "/vms/100". ok is false when one was not given (or is empty); a dash then
+// stands in its place, as in Proxmox, so that what is granted above it counts.
 func FillPath(template string, params map[string][]string) (path string, ok bool) {
 	if !strings.Contains(template, "{") {
 		return template, true
@@ -221,7 +218,7 @@ func FillPath(template string, params map[string][]string) (path string, ok bool
 		if v := params[name]; len(v) > 0 && v[0] != "" {
 			b.WriteString(v[0])
 		} else {
-			b.WriteString("{" + name + "}")
+			b.WriteByte('-')
 			ok = false
 		}
 		rest = tail

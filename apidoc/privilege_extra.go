@@ -42,6 +42,9 @@ func ExtraNeeds(a Asking) []Need {
 		out = append(out, lxcNeeds(a)...)
 	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
 		out = append(out, deleteVolumeNeed(a))
+	case "POST /nodes/{node}/replication/{id}/schedule_now":
+		guest, _, _ := strings.Cut(a.first("id"), "-")
+		out = append(out, Need{Path: "/vms/" + guest, Privs: []string{"VM.Replicate"}})
 	case "POST /nodes/{node}/qemu/{vmid}/agent":
 		out = append(out, Need{Path: "/vms/" + a.first("vmid"), Privs: []string{"VM.GuestAgent.Unrestricted"}, Param: "command"})
 	}
@@ -193,24 +196,20 @@ func buildExtraRules() []extraRule {
 		migrate := "POST " + guest + "/migrate"
 		target := map[string]string{"qemu": "targetstorage", "lxc": "target-storage"}[kind]
 		add(needs(migrate, target, vms, "VM.Config.Disk").given(when(target, OpLacks, "1")))
-		for _, root := range []string{"force", "migration_type", "migration_network", "bwlimit"} {
-			if kind == "qemu" && (root == "migration_type" || root == "migration_network" || root == "force") {
-				add(onlyRoot(migrate, root)...)
-			}
-		}
-		for _, verb := range []string{"start", "stop", "shutdown", "suspend", "resume", "reset"} {
+		for _, verb := range []string{"start", "stop"} {
 			add(onlyRoot("POST "+guest+"/status/"+verb, "skiplock")...)
 		}
-		add(onlyRoot("DELETE "+guest, "skiplock")...)
-		add(onlyRoot("PUT "+guest+"/config", "skiplock")...)
-		add(onlyRoot("POST "+guest+"/config", "skiplock")...)
-		add(onlyRoot("PUT "+guest+"/resize", "skiplock")...)
-		add(onlyRoot("POST "+guest+"/move_disk", "skiplock")...)
-		add(onlyRoot("PUT "+guest+"/sendkey", "skiplock")...)
 	}
 	const q = "/nodes/{node}/qemu/{vmid}"
 	add(needs("POST /nodes/{node}/qemu", "start", vms, "VM.PowerMgmt").
 		either(Need{Path: "/pool/{pool}", Privs: []string{"VM.PowerMgmt"}}).given(when("start", OpTrue)))
+	for _, m := range []string{
+		"POST " + q + "/status/shutdown", "POST " + q + "/status/suspend", "POST " + q + "/status/resume", "POST " + q + "/status/reset",
+		"DELETE " + q, "PUT " + q + "/config", "POST " + q + "/config", "PUT " + q + "/resize", "PUT " + q + "/sendkey",
+	} {
+		add(onlyRoot(m, "skiplock")...)
+	}
+	add(onlyRoot("POST "+q+"/migrate", "force", "migration_type", "migration_network")...)
 	start := "POST " + q + "/status/start"
 	add(onlyRoot(start, "stateuri", "migratedfrom", "migration_type", "migration_network", "targetstorage", "force-cpu", "nets-host-mtu")...)
 	add(onlyRoot("POST "+q+"/status/stop", "keepActive", "migratedfrom")...)
@@ -236,10 +235,11 @@ func buildExtraRules() []extraRule {
 		add(needs(dump, p, "/", "Sys.Modify"))
 	}
 	for _, m := range []string{dump, "POST /cluster/backup", "PUT /cluster/backup/{id}"} {
-		for _, p := range []string{"tmpdir", "dumpdir", "script", "job-id"} {
+		for _, p := range []string{"tmpdir", "dumpdir", "script"} {
 			add(extraRule{method: m, when: []Condition{when(p, OpSet)}, param: p})
 		}
 	}
+	add(extraRule{method: dump, when: []Condition{when("job-id", OpSet)}, param: "job-id"})
 	for _, m := range []string{"POST /cluster/backup", "PUT /cluster/backup/{id}"} {
 		add(needs(m, "storage", "/storage/{storage}", "Datastore.Allocate"))
 		add(needs(m, "pool", "/pool/{pool}", "VM.Backup"))
@@ -274,8 +274,6 @@ func buildExtraRules() []extraRule {
 		add(needs("DELETE /nodes/{node}/disks/"+m+"/{name}", "cleanup-config", "/storage", "Datastore.Allocate").given(when("cleanup-config", OpTrue)))
 	}
 
-	// Firewall, replication, SDN: methods open to all whose code asks.
-	add(needs("POST /nodes/{node}/replication/{id}/schedule_now", "", "/vms/{guest}", "VM.Replicate"))
 	return rules
 }
 
