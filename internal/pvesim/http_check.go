@@ -180,9 +180,26 @@ func faultText(m *apidoc.Method, f apidoc.Fault, given map[string]any) string {
 	case apidoc.FaultFormat:
 		return "invalid format - " + formatText(p.Format, scalar(v)) + "\n"
 	case apidoc.FaultProperty:
-		return "invalid format - format error\n" + f.Param + ": " + f.Reason + "\n"
+		return "invalid format - " + propertyText(f)
 	}
 	return f.Reason
+}
+
+// propertyText words a fault inside a property string. What the fault says in
+// its own words stays where Proxmox's are not known.
+func propertyText(f apidoc.Fault) string {
+	if key, ok := strings.CutSuffix(f.Reason, " is given twice"); ok {
+		return "duplicate key in comma-separated list property: " + strings.Trim(strings.TrimPrefix(key, "key "), `"`) + "\n"
+	}
+	if strings.Contains(f.Reason, " needs a key; ") {
+		return "value without key, but schema does not define a default key\n"
+	}
+	var b strings.Builder
+	b.WriteString("format error\n")
+	for _, part := range strings.Split(f.Reason, "; key ") {
+		b.WriteString(f.Param + "." + strings.TrimPrefix(part, "key ") + "\n")
+	}
+	return b.String()
 }
 
 func belowMinimum(text string, least float64) bool {
@@ -226,6 +243,9 @@ func wanting(m *apidoc.Method, name string, given map[string]any) string {
 
 func typeText(p *apidoc.Property, v any) string {
 	text := "type check ('" + string(p.Type) + "') failed"
+	if p.Type == apidoc.Array || p.Type == apidoc.Object {
+		return text
+	}
 	switch x := v.(type) {
 	case []string, []any:
 		return text + " - got ARRAY"
@@ -236,9 +256,6 @@ func typeText(p *apidoc.Property, v any) string {
 	case nil:
 		return text
 	default:
-		if p.Type == apidoc.Array || p.Type == apidoc.Object {
-			return text
-		}
 		return text + " - got '" + scalar(x) + "'"
 	}
 }
@@ -252,7 +269,17 @@ var looksLike = map[string]string{
 	"IPorCIDR": "IP address or CIDR network", "email": "email address", "email-or-username": "email address or user name",
 	"address": "server name or IP address", "mac-addr": "MAC address", "pve-storage-portal-dns": "portal address",
 	"pve-ha-resource-or-vm-id": "ha resource id", "pve-ha-resource-id": "ha resource id", "pve-ha-node": "ha node",
+	"IPorCIDRorAlias": "IP address or CIDR network", "pve-sdn-subnet-id": "CIDR network", "lxc-ip-with-ll-iface": "IP address",
+	"pve-storage-server": "server name or IP address", "pve-sdn-bgp-rt": "bgp route-target",
 	"pve-fingerprint-sha256": "SHA256 fingerprint", "pve-storage-path": "absolute path", "urlencoded": "urlencoded string",
+}
+
+// invalid are those whose refusal is a noun and the value.
+var invalid = map[string]string{
+	"pve-priv": "invalid privilege", "pve-fw-icmp-type-spec": "invalid icmp-type value", "pve-qm-bootdisk": "invalid boot disk",
+	"pve-ct-timezone": "invalid time zone", "pve-day-of-week": "invalid day", "pve-dir-override": "invalid override",
+	"pve-fw-protocol-spec": "unknown protocol", "pve-fw-sport-spec": "invalid port", "pve-fw-dport-spec": "invalid port",
+	"pve-vlan-id-or-range": "invalid VLAN tag", "pve-hotplug-features": "invalid hotplug feature", "pve-storage-options": "invalid options",
 }
 
 func formatText(format, value string) string {
@@ -288,6 +315,17 @@ func formatText(format, value string) string {
 		return "value '" + value + "' does not look like a valid user name"
 	case "pve-startup-order":
 		return "unable to parse startup options"
+	case "pve-cpuset":
+		return "unable to parse cpuset option"
+	case "pve-phys-bits":
+		return "value must be an integer between 8 and 64 or 'host'"
+	case "pve-sdn-fabric-id":
+		return "Fabric ID '" + value + "' contains illegal characters"
+	case "pve-storage-vgname":
+		return "lvm name '" + value + "' contains illegal characters"
+	}
+	if what, ok := invalid[base]; ok {
+		return what + " '" + value + "'"
 	}
 	return "value does not look like a valid " + base
 }
