@@ -39,7 +39,7 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 	case errors.As(err, &missing):
 		return missing.Error()
 	case errors.As(err, &rest):
-		return s.explainProxmox(rest)
+		return s.explainProxmox(ctx, rest, err)
 	case errors.Is(err, context.Canceled):
 		return "cancelled by the client; nothing was changed"
 	case errors.Is(err, context.DeadlineExceeded):
@@ -98,7 +98,7 @@ func explainCheck(e *apidoc.CheckError) string {
 }
 
 // explainProxmox is for what came back from Proxmox, or did not.
-func (s *Server) explainProxmox(e *pverest.Error) string {
+func (s *Server) explainProxmox(ctx context.Context, e *pverest.Error, whole error) string {
 	said := e.Message
 	if said == "" {
 		said = e.Reason
@@ -106,7 +106,7 @@ func (s *Server) explainProxmox(e *pverest.Error) string {
 	said = render.Line(said)
 	switch e.Kind {
 	case pverest.KindForbidden:
-		return s.explainForbidden(e, said)
+		return s.explainForbidden(ctx, e, said, sentWith(whole))
 	case pverest.KindUnauthorized:
 		return fmt.Sprintf("Proxmox refused the login (401 %s). The token id must be USER@REALM!NAME (now %q) and the secret the one shown when it was created; an expired token, a disabled user and a deleted token look the same. Check with: pveum user token list %s", said, s.o.TokenID, userOf(s.o.TokenID))
 	case pverest.KindParameter:
@@ -155,42 +155,6 @@ func explainConnection(e *pverest.Error) string {
 		return text + ". What answers under PROXMOX_HOST is not Proxmox's API; is there a proxy in between, or another port?"
 	}
 	return text
-}
-
-// explainForbidden names the missing privilege and the command that grants it.
-func (s *Server) explainForbidden(e *pverest.Error, said string) string {
-	switch {
-	case e.NeedsTicket:
-		return fmt.Sprintf("%s can't be called with an API token at all; it must be done in the web interface or by pveum on a node (403 %s).", e.Op, said)
-	case e.RootOnly:
-		return fmt.Sprintf("%s is allowed to root@pam alone, and no token counts as root@pam (403 %s).", e.Op, said)
-	case len(e.Privileges) == 0:
-		return fmt.Sprintf("Proxmox refused %s for lack of permission: %s", e.Op, said)
-	}
-	need := strings.Join(e.Privileges, " and ")
-	if e.AnyPrivilege {
-		need = "one of " + strings.Join(e.Privileges, ", ")
-	}
-	return fmt.Sprintf("%s is forbidden: the token lacks %s on %s. %s", e.Op, need, e.PermPath, s.grantLine(e.PermPath, e.Privileges[:1]))
-}
-
-// grantLine gives the command that grants a privilege to our token. With
-// privilege separation the token's user must have it too.
-func (s *Server) grantLine(path string, privs []string) string {
-	token := s.o.TokenID
-	if token == "" {
-		token = "USER@REALM!NAME"
-	}
-	role, create := "PVEAuditor", ""
-	for _, p := range privs {
-		if !strings.HasSuffix(p, ".Audit") {
-			role = "PVEMCP"
-			create = fmt.Sprintf("pveum role add PVEMCP --privs '%s' && ", strings.Join(privs, " "))
-			break
-		}
-	}
-	return fmt.Sprintf("To grant it, on a node as root: %spveum acl modify %s --tokens '%s' --roles %s (a privilege-separated token also needs its user %s to have it).",
-		create, path, token, role, userOf(token))
 }
 
 // explainLocked tells which lock holds a guest and what usually frees it.

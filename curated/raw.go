@@ -36,7 +36,7 @@ var rawGetTool = Tool[RawGetArgs, Raw]{
 		}
 		reply, err := c.rest.Do(ctx, pverest.Call{Verb: string(apidoc.GET), Path: call.path, Params: pverest.Values(call.params)})
 		if err != nil {
-			return Raw{}, err
+			return Raw{}, call.failed(err)
 		}
 		return Raw{Data: c.mask(call.match, reply.Data), Filters: splitList(in.Filter)}, nil
 	},
@@ -84,6 +84,9 @@ func (c *Call) check(ctx context.Context, verb apidoc.Verb, path string, args ma
 	}
 	method, err := match.Method()
 	if err != nil {
+		return nil, err
+	}
+	if err := c.neverByToken(match); err != nil {
 		return nil, err
 	}
 	params, err := method.Wire(args)

@@ -62,7 +62,7 @@ func (c *Call) write(ctx context.Context, call *rawCall, w WriteArgs) (doc, erro
 	}
 	reply, err := c.rest.Do(granted, pverest.Call{Verb: string(call.match.Verb), Path: call.path, Params: pverest.Values(call.params)})
 	if err != nil {
-		return doc{}, err
+		return doc{}, call.failed(err)
 	}
 	return c.outcome(call, in, reply), nil
 }

@@ -54,6 +54,7 @@ type Server struct {
 	byName map[string]*entry
 	log    *slog.Logger
 	now    func() time.Time
+	held   privileges
 }
 
 // New makes a server. The error names a toolset that does not exist.
