@@ -43,7 +43,7 @@ type Fault struct {
 
 // String gives the fault as one line with its suggestion.
 func (f Fault) String() string {
-	return f.Param + ": " + f.Text()
+	return shortName(f.Param) + ": " + f.Text()
 }
 
 // Text is the reason with its suggestion, without the parameter's name.
@@ -106,17 +106,17 @@ func (m *Method) Check(values []PathValue, params Params) *CheckError {
 		switch len(texts) {
 		case 0:
 		case 1:
-			given[name] = value{kind: textValue, text: wireText(texts[0])}
+			given[name] = textOf(wireText(texts[0]))
 		default:
 			if m.era.before(8, 0) { // repeated keys were joined by NUL then
-				given[name] = value{kind: textValue, text: wireText(strings.Join(texts, "\x00"))}
+				given[name] = textOf(wireText(strings.Join(texts, "\x00")))
 				continue
 			}
 			list := make([]value, len(texts))
 			for i, t := range texts {
-				list[i] = value{kind: textValue, text: wireText(t)}
+				list[i] = textOf(wireText(t))
 			}
-			given[name] = value{kind: listValue, list: list}
+			given[name] = listOf(list)
 		}
 	}
 	return m.check(values, given)
@@ -158,7 +158,7 @@ func (m *Method) check(values []PathValue, given map[string]value) *CheckError {
 		if v, ok := given[pv.Name]; ok && (v.kind != textValue && v.kind != boolValue || !sameAsPath(pv.Value, v.text)) {
 			c.fault(pv.Name, FaultConflict, fmt.Sprintf("the path already says %s; leave it out or give the same", show(pv.Value)))
 		}
-		given[pv.Name] = value{kind: textValue, text: pathText(pv.Value)}
+		given[pv.Name] = textOf(pathText(pv.Value))
 	}
 	if len(c.faults) == 0 {
 		c.pathValues = values
@@ -167,7 +167,7 @@ func (m *Method) check(values []PathValue, given map[string]value) *CheckError {
 			schema = noParameters
 		}
 		c.normalise(given, schema)
-		c.value(value{kind: objectValue, object: given}, schema, "", "", "", false, nil)
+		c.value(objectOf(given), schema, "", "", "", false, nil)
 	}
 	if len(c.faults) == 0 {
 		return nil
@@ -212,13 +212,13 @@ func (c *checker) normalise(given map[string]value, schema *Property) {
 		}
 		switch {
 		case v.kind == listValue && p.Type == String && strings.HasSuffix(p.Format, "-list"):
-			words := make([]string, len(v.list))
-			for i, item := range v.list {
+			words := make([]string, len(v.list()))
+			for i, item := range v.list() {
 				words[i] = item.word()
 			}
-			given[name] = value{kind: textValue, text: strings.Join(words, ",")}
+			given[name] = textOf(strings.Join(words, ","))
 		case v.kind == textValue && p.Type == Array:
-			given[name] = value{kind: listValue, list: []value{v}}
+			given[name] = listOf([]value{v})
 		}
 	}
 }

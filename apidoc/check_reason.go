@@ -19,6 +19,17 @@ func show(s string) string {
 	return strconv.Quote(s)
 }
 
+// shortName gives a parameter's name as it may stand in a message: names come
+// from outside too.
+func shortName(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] <= ' ' || s[i] >= 0x7f || i == 60 {
+			return show(s)
+		}
+	}
+	return s
+}
+
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -14,7 +14,7 @@ type checker struct {
 	path       string
 	pathValues []PathValue
 	faults     []Fault
-	grammar    map[string]*Property // set while inside a property string
+	inString   bool // inside a property string
 	suggested  int
 	depth      int
 }
@@ -82,8 +82,8 @@ func (c *checker) valueIn(v value, p *Property, at, name, instance string, typed
 					}
 				}
 			}
-		} else if !c.anyOf(v, p.OneOf, join(at, name)) {
-			return
+		} else {
+			c.anyOf(v, p.OneOf, join(at, name))
 		}
 	case hasInstance:
 		if p.InstanceTypes == nil {
@@ -110,18 +110,18 @@ func (c *checker) valueIn(v value, p *Property, at, name, instance string, typed
 	switch v.kind {
 	case listValue:
 		if p.Items != nil {
-			for i, item := range v.list {
+			for i, item := range v.list() {
 				c.value(item, p.Items, "", fmt.Sprintf("%s[%d]", join(at, name), i), "", false, nil)
 			}
 		}
 	case objectValue:
 		switch {
 		case p.HasProperties || p.Properties != nil || p.Extra == ExtraAllowed || p.Extra == ExtraSchema:
-			c.object(v.object, p, join(at, name), "", collect)
+			c.object(v.in.object, p, join(at, name), "", collect)
 		case len(p.AllOf) > 0:
 			c.allOf(v, p, join(at, name), collect)
 		case p.TypePropertySchema != nil:
-			c.variants(v.object, p, join(at, name), collect)
+			c.variants(v.in.object, p, join(at, name), collect)
 		}
 	default:
 		if len(p.AllOf) > 0 || p.TypePropertySchema != nil {
@@ -132,19 +132,19 @@ func (c *checker) valueIn(v value, p *Property, at, name, instance string, typed
 	}
 }
 
-// anyOf tries alternatives that no sibling selects; the first that fits counts.
-func (c *checker) anyOf(v value, alternatives []*Property, at string) bool {
+// anyOf tries alternatives that no sibling selects; the first that fits
+// counts, and if none does, all their faults.
+func (c *checker) anyOf(v value, alternatives []*Property, at string) {
 	var all []Fault
 	for i, alt := range alternatives {
 		try := checker{era: c.era, verb: c.verb, path: c.path, suggested: c.suggested, depth: c.depth}
 		try.value(v, alt, "", fmt.Sprintf("%s.oneOf[%d]", at, i), "", false, nil)
 		if len(try.faults) == 0 {
-			return true
+			return
 		}
 		all = append(all, try.faults...)
 	}
 	c.faults = append(c.faults, all...)
-	return false
 }
 
 // typeFault gives the reason why a value is not of the declared type, or "".
@@ -167,7 +167,7 @@ func (c *checker) typeFault(v value, p *Property) string {
 	}
 	switch v.kind {
 	case listValue:
-		return fmt.Sprintf("given %d times or as a list; one %s is expected", len(v.list), p.Type)
+		return fmt.Sprintf("given %d times or as a list; one %s is expected", len(v.list()), p.Type)
 	case objectValue:
 		return fmt.Sprintf("is a JSON object; one %s is expected", p.Type)
 	case boolValue:
@@ -195,28 +195,23 @@ func (c *checker) typeFault(v value, p *Property) string {
 // unknown: the one that selected the variant.
 func (c *checker) object(given map[string]value, p *Property, at, but string, collect unknowns) {
 	given = c.aliases(given, p, at)
-	for name, q := range p.Properties {
-		if strings.HasSuffix(name, "[n]") {
-			continue
+	if p.sealed {
+		for _, name := range p.need {
+			c.declared(given, p.Properties[name], at, name)
 		}
-		v, ok := given[name]
-		if !ok && q.Optional && q.OneOf == nil && q.TypeProperty == "" {
-			continue
-		}
-		instance, typed := "", q.TypeProperty != ""
-		if typed {
-			instance = given[q.TypeProperty].word()
-		}
-		c.value(v, q, at, name, instance, typed, nil)
-	}
-	for name, v := range given {
-		q := p.Properties[name]
-		if q == nil || strings.HasSuffix(name, "[n]") {
-			if q = member(p.Properties, name); q != nil {
-				c.value(v, q, at, name, "", false, nil)
+	} else {
+		for name, q := range p.Properties {
+			if !q.silent() && !strings.HasSuffix(name, "[n]") {
+				c.declared(given, q, at, name)
 			}
 		}
+	}
+	for name, v := range given {
+		q := member(p.Properties, name)
 		if q != nil {
+			if q.silent() {
+				c.value(v, q, at, name, "", false, nil)
+			}
 			c.required(given, q, at, name)
 			if len(q.OneOf) == 0 || knownVariant(q, given[q.TypeProperty].word()) {
 				continue
@@ -233,10 +228,27 @@ func (c *checker) object(given map[string]value, p *Property, at, but string, co
 	}
 }
 
+// declared checks a property that says something even when it is absent.
+func (c *checker) declared(given map[string]value, q *Property, at, name string) {
+	instance, typed := "", q.TypeProperty != ""
+	if typed {
+		instance = given[q.TypeProperty].word()
+	}
+	c.value(given[name], q, at, name, instance, typed, nil)
+}
+
+// nested gives the grammar that is written inline.
+func (p *Property) nested() *Property {
+	if p.grammar != nil {
+		return p.grammar
+	}
+	return grammarSchema(p.Nested)
+}
+
 // aliases renames keys that are another name for a key. Only property strings
 // have such keys in published schemas, and those come here resolved.
 func (c *checker) aliases(given map[string]value, p *Property, at string) map[string]value {
-	if c.grammar != nil {
+	if c.inString {
 		return given
 	}
 	copied := false
@@ -267,7 +279,7 @@ func (c *checker) required(given map[string]value, q *Property, at, name string)
 		c.fault(join(at, q.Requires), FaultRequires, "must be given with "+join(at, name))
 	}
 	if q.RequiresSchema != nil {
-		c.value(value{kind: objectValue, object: given}, q.RequiresSchema, "", at, "", false, nil)
+		c.value(objectOf(given), q.RequiresSchema, "", at, "", false, nil)
 	}
 }
 
@@ -296,7 +308,7 @@ func (c *checker) unknown(p *Property, at, name string, collect unknowns) {
 		c.fault(key, FaultUnknown, reason)
 	} else {
 		word := "unknown parameter"
-		if c.grammar != nil {
+		if c.inString {
 			word = "unknown key"
 		}
 		c.fault(key, FaultUnknown, word)
@@ -444,7 +456,7 @@ func (c *checker) scalar(v value, p *Property, at, name string) {
 	s := v.text
 	switch {
 	case p.Nested != nil:
-		if f, ok := c.propertyString(s, p.Nested, nil, join(at, name)); !ok {
+		if f, ok := c.propertyString(s, p.nested(), nil, join(at, name)); !ok {
 			c.faults = append(c.faults, f)
 			return
 		}

@@ -287,6 +287,7 @@ func (d *decoder) property(v any, place string) *Property {
 			d.odd(at, "key never seen in a schema")
 		}
 	}
+	p.seal()
 	return p
 }
 

@@ -175,7 +175,7 @@ func formatForm(name string) string {
 		return f.form
 	}
 	if grammar := grammars()[name]; grammar != nil {
-		return grammarForm(grammar)
+		return grammarForm(grammar.Properties)
 	}
 	return ""
 }

@@ -165,7 +165,7 @@ func validateVMCPU(e era, given map[string]value) string {
 		return reason
 	}
 	cpu := given["cputype"].text
-	models := grammars()["pve-vm-cpu-conf"]["reported-model"].Enum
+	models := grammars()["pve-vm-cpu-conf"].Properties["reported-model"].Enum
 	known := e.beyond() || e.before(9, 2) || strings.HasPrefix(cpu, "custom-") || slices.Contains(models, cpu)
 	switch cpu {
 	case "x86-64-v2", "x86-64-v2-AES", "x86-64-v3", "x86-64-v4":

@@ -69,6 +69,12 @@ type Property struct {
 	TypePropertySchema *Property
 	OneOf              []*Property
 	AllOf              []*Property
+
+	// What the check looks up often, noted once when a schema is decoded.
+	sealed     bool
+	need       []string  // names of Properties that say something even when absent
+	grammar    *Property // Nested as an object schema
+	defaultKey string    // of a grammar
 }
 
 // Names gives the declared property names, sorted.

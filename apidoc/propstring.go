@@ -16,8 +16,9 @@ import (
 //go:embed named/grammars.json
 var grammarFile []byte
 
-// grammars maps the name of a format to its grammar. Read on first use.
-var grammars = sync.OnceValue(func() map[string]map[string]*Property {
+// grammars maps the name of a format to its grammar as an object schema. Read
+// on first use.
+var grammars = sync.OnceValue(func() map[string]*Property {
 	dec := json.NewDecoder(bytes.NewReader(grammarFile))
 	dec.UseNumber()
 	var raw map[string]any
@@ -25,9 +26,9 @@ var grammars = sync.OnceValue(func() map[string]map[string]*Property {
 		panic("apidoc: named/grammars.json: " + err.Error())
 	}
 	d := &decoder{}
-	out := make(map[string]map[string]*Property, len(raw))
+	out := make(map[string]*Property, len(raw))
 	for name, v := range raw {
-		out[name] = d.properties(v, name)
+		out[name] = grammarSchema(d.properties(v, name))
 	}
 	if len(d.unknown) > 0 {
 		panic("apidoc: named/grammars.json: " + d.unknown[0])
@@ -44,8 +45,35 @@ func Grammar(p *Property) map[string]*Property {
 	if p.Format == "" {
 		return nil
 	}
-	return grammars()[p.Format]
+	if g := grammars()[p.Format]; g != nil {
+		return g.Properties
+	}
+	return nil
 }
+
+// grammarSchema makes the object schema that the keys of a property string are
+// checked against.
+func grammarSchema(keys map[string]*Property) *Property {
+	g := &Property{Properties: keys, HasProperties: true, Extra: ExtraRefused, defaultKey: DefaultKey(keys)}
+	g.seal()
+	return g
+}
+
+// seal notes what the check would otherwise look for in every call.
+func (p *Property) seal() {
+	p.sealed = true
+	for _, name := range sortedKeys(p.Properties) {
+		if q := p.Properties[name]; !q.silent() && !strings.HasSuffix(name, "[n]") {
+			p.need = append(p.need, name)
+		}
+	}
+	if p.Nested != nil {
+		p.grammar = grammarSchema(p.Nested)
+	}
+}
+
+// silent tells that a property's absence is no fault whatever else is given.
+func (p *Property) silent() bool { return p.Optional && p.OneOf == nil && p.TypeProperty == "" }
 
 // DefaultKey gives the key of a grammar that may be given without "key=", or "".
 func DefaultKey(grammar map[string]*Property) string {
@@ -73,7 +101,7 @@ func (e *PropertyStringError) Error() string {
 // [*PropertyStringError].
 func ParsePropertyString(text string, grammar map[string]*Property) (map[string]string, error) {
 	c := checker{era: newestEra}
-	values, faults := c.propertyValues(wireText(text), grammar, nil)
+	values, faults := c.propertyValues(wireText(text), grammarSchema(grammar), nil)
 	if len(faults) > 0 {
 		return nil, &PropertyStringError{Text: text, Faults: faults}
 	}
@@ -86,7 +114,7 @@ func ParsePropertyString(text string, grammar map[string]*Property) (map[string]
 
 // propertyString checks a text by a grammar; ok is false with a fault for the
 // whole parameter, which names the inner keys.
-func (c *checker) propertyString(s string, grammar map[string]*Property, validate validator, key string) (Fault, bool) {
+func (c *checker) propertyString(s string, grammar *Property, validate validator, key string) (Fault, bool) {
 	_, faults := c.propertyValues(s, grammar, validate)
 	if len(faults) == 0 {
 		return Fault{}, true
@@ -112,22 +140,21 @@ func propertyReason(faults []Fault) string {
 		if f.Param == "_root" {
 			b.WriteString(f.Text())
 		} else {
-			b.WriteString("key " + f.Param + ": " + f.Text())
+			b.WriteString("key " + f.String())
 		}
 	}
 	return b.String()
 }
 
-func (c *checker) propertyValues(s string, grammar map[string]*Property, validate validator) (map[string]value, []Fault) {
+func (c *checker) propertyValues(s string, grammar *Property, validate validator) (map[string]value, []Fault) {
 	given, reason := splitPropertyString(s, grammar, c.era)
 	if reason != "" {
 		return nil, []Fault{{Param: "_root", Kind: FaultProperty, Reason: reason}}
 	}
-	inner := checker{era: c.era, verb: c.verb, path: c.path, grammar: grammar, suggested: c.suggested, depth: c.depth}
-	schema := Property{Properties: grammar, HasProperties: true, Extra: ExtraRefused}
+	inner := checker{era: c.era, verb: c.verb, path: c.path, inString: true, suggested: c.suggested, depth: c.depth}
 	if inner.depth < maxNesting {
 		inner.depth++
-		inner.object(given, &schema, "", "", nil)
+		inner.object(given, grammar, "", "", nil)
 	}
 	c.suggested = inner.suggested
 	if len(inner.faults) == 0 && validate != nil {
@@ -143,9 +170,10 @@ func (c *checker) propertyValues(s string, grammar map[string]*Property, validat
 
 // splitPropertyString cuts a text into keys and values. The reason is why it
 // has no such form at all; what the values are worth is not looked at.
-func splitPropertyString(s string, grammar map[string]*Property, e era) (given map[string]value, reason string) {
+func splitPropertyString(s string, schema *Property, e era) (given map[string]value, reason string) {
+	grammar, defaultKey := schema.Properties, schema.defaultKey
 	given = make(map[string]value, strings.Count(s[:min(len(s), 1000)], ",")+1)
-	defaultKey, looked, bare := "", false, false
+	bare := false
 	for more := true; more; {
 		var part string
 		part, s, more = strings.Cut(s, ",")
@@ -154,9 +182,6 @@ func splitPropertyString(s string, grammar map[string]*Property, e era) (given m
 		}
 		key, text, assigned := strings.Cut(part, "=")
 		if !assigned {
-			if !looked {
-				defaultKey, looked = DefaultKey(grammar), true
-			}
 			switch {
 			case bare:
 				return nil, "two values without a key, the second is " + show(part)
@@ -169,7 +194,7 @@ func splitPropertyString(s string, grammar map[string]*Property, e era) (given m
 			if grammar[defaultKey].Type == Boolean && !e.before(9, 0) {
 				part = booleanWord(part)
 			}
-			given[defaultKey] = value{kind: textValue, text: part}
+			given[defaultKey] = textOf(part)
 			continue
 		}
 		text = chomp(text)
@@ -185,7 +210,7 @@ func splitPropertyString(s string, grammar map[string]*Property, e era) (given m
 				if _, taken := given[p.KeyAlias]; taken {
 					return nil, fmt.Sprintf("%s=… sets %s too, but that is given already", key, p.KeyAlias)
 				}
-				given[p.KeyAlias] = value{kind: textValue, text: key}
+				given[p.KeyAlias] = textOf(key)
 			}
 			if _, taken := given[p.Alias]; taken && !e.before(9, 2) {
 				return nil, fmt.Sprintf("%s is another name for %s, which is given too", key, p.Alias)
@@ -196,7 +221,7 @@ func splitPropertyString(s string, grammar map[string]*Property, e era) (given m
 		if p != nil && p.Type == Boolean {
 			text = booleanWord(text)
 		}
-		given[key] = value{kind: textValue, text: text}
+		given[key] = textOf(text)
 	}
 	return given, ""
 }

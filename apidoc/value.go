@@ -22,11 +22,31 @@ const (
 	objectValue                  // a JSON object
 )
 
+// value is kept small: checks copy it into and out of maps all the time.
 type value struct {
-	kind   valueKind
-	text   string
+	kind valueKind
+	text string
+	in   *inside // of lists and objects
+}
+
+type inside struct {
 	list   []value
 	object map[string]value
+}
+
+func (v value) list() []value {
+	if v.in == nil {
+		return nil
+	}
+	return v.in.list
+}
+
+func textOf(s string) value { return value{kind: textValue, text: s} }
+
+func listOf(items []value) value { return value{kind: listValue, in: &inside{list: items}} }
+
+func objectOf(members map[string]value) value {
+	return value{kind: objectValue, in: &inside{object: members}}
 }
 
 // true follows Perl: absent, "" and "0" are false; lists and objects are true.
@@ -141,36 +161,36 @@ func jsonValue(v any) value {
 	case nil:
 		return value{}
 	case string:
-		return value{kind: textValue, text: wireText(v)}
+		return textOf(wireText(v))
 	case bool:
 		if v {
 			return value{kind: boolValue, text: "1"}
 		}
 		return value{kind: boolValue, text: "0"}
 	case json.Number:
-		return value{kind: textValue, text: numberText(string(v))}
+		return textOf(numberText(string(v)))
 	case float64:
-		return value{kind: textValue, text: floatText(v)}
+		return textOf(floatText(v))
 	case []any:
 		list := make([]value, len(v))
 		for i, item := range v {
 			list[i] = jsonValue(item)
 		}
-		return value{kind: listValue, list: list}
+		return listOf(list)
 	case []string:
 		list := make([]value, len(v))
 		for i, item := range v {
-			list[i] = value{kind: textValue, text: wireText(item)}
+			list[i] = textOf(wireText(item))
 		}
-		return value{kind: listValue, list: list}
+		return listOf(list)
 	case map[string]any:
 		object := make(map[string]value, len(v))
 		for k, item := range v {
 			object[k] = jsonValue(item)
 		}
-		return value{kind: objectValue, object: object}
+		return objectOf(object)
 	}
-	return value{kind: textValue, text: fmt.Sprint(v)}
+	return textOf(fmt.Sprint(v))
 }
 
 // numberText gives a JSON number as Perl prints it: 2.0 is "2", 1e3 is "1000",
