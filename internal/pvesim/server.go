@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +28,8 @@ type Options struct {
 	// Schema decides about routes, permissions and parameters; nil is the
 	// newest snapshot of package apidoc.
 	Schema *apidoc.Schema
-	// World is what the cluster consists of; nil generates one from Seed.
+	// World is what the cluster consists of; nil generates one from Seed, of
+	// the schema's version.
 	World *World
 	// Seed makes two clusters alike, in their world and in their whims.
 	Seed uint64
@@ -113,6 +115,7 @@ func Start(opts Options) (*Server, error) {
 	}
 	if s.world == nil {
 		s.world = newDefaultWorld(opts.Seed)
+		s.world.become(s.schema.Version)
 	}
 	s.tree = newPathTree(s.schema)
 	key := make([]byte, 32)
@@ -150,6 +153,23 @@ func Start(opts Options) (*Server, error) {
 	s.conns.Add(1)
 	go s.accept()
 	return s, nil
+}
+
+// become makes a generated world one of the version that a schema is of: what
+// /version tells and which roles and privileges there are.
+func (w *World) become(version string) {
+	parts := strings.Split(version, ".")
+	if len(parts) < 2 || strings.HasPrefix(w.Version.Version, version) {
+		return
+	}
+	w.Version.Release = parts[0] + "." + parts[1]
+	w.Version.Version = version
+	if len(parts) == 2 {
+		w.Version.Version += ".1"
+	}
+	for name, r := range NewAccessFor(version).Roles {
+		w.access.Roles[name] = r
+	}
 }
 
 // loopback refuses an address that others could reach, before it is bound.
