@@ -162,7 +162,7 @@ func (c *Call) clusterResources(ctx context.Context, in ResourcesArgs) (doc, err
 			}
 		case match.guestOnly():
 			// A filter that only guests have leaves everything else out.
-		case len(match.nodes) > 0 && r.Node.V != "" && !slices.Contains(match.nodes, r.Node.V):
+		case len(match.nodes) > 0 && !slices.Contains(match.nodes, r.Node.V):
 		case len(match.statuses) > 0:
 		case r.Type.V == "node":
 			nodes = append(nodes, *r)
@@ -175,8 +175,15 @@ func (c *Call) clusterResources(ctx context.Context, in ResourcesArgs) (doc, err
 	d := &render.Doc{}
 	if len(all) == 0 {
 		d.Summaryf("Nothing is visible.")
-		d.Hintf("The token probably lacks every audit privilege. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit", "Sys.Audit"}))
+		lacks := map[string][]string{"vm": {"VM.Audit"}, "storage": {"Datastore.Audit"}, "sdn": {"SDN.Audit"}}[in.Type]
+		if lacks == nil {
+			lacks = []string{"VM.Audit", "Datastore.Audit", "Sys.Audit"}
+		}
+		d.Hintf("If there should be something, the token probably lacks %s. %s", strings.Join(lacks, ", "), c.grantLine("/", lacks))
 		return doc{d}, nil
+	}
+	if match.empty() {
+		c.hintUnseen(d, in.Type, len(guests), len(stores))
 	}
 	storages := mergeStorages(stores)
 	if n := len(nodes); n > 0 {
@@ -207,6 +214,12 @@ func (c *Call) clusterResources(ctx context.Context, in ResourcesArgs) (doc, err
 		}
 		d.Summaryf("%s: %s of %s used (shared ones counted once)", render.FormatCount(len(storages), "storage"), render.FormatBytes(used), render.FormatBytes(total))
 	}
+	if n := len(other); n > 0 && n == len(all) {
+		d.Summaryf("%s", render.FormatCount(n, "SDN object"))
+	}
+	if len(d.Summary) == 0 {
+		d.Summaryf("Nothing matches; there are %s in all.", render.FormatCount(len(all), "resource"))
+	}
 	if len(nodes) > 0 {
 		d.Add(nodeTable(nodes))
 	}
@@ -222,6 +235,19 @@ func (c *Call) clusterResources(ctx context.Context, in ResourcesArgs) (doc, err
 		d.Add(otherTable(other))
 	}
 	return doc{d}, nil
+}
+
+// hintUnseen says which privilege is probably missing where a list of the type
+// holds nothing of a kind that every cluster has.
+func (c *Call) hintUnseen(d *render.Doc, kind string, guests, storages int) {
+	switch {
+	case kind == "" && guests+storages == 0:
+		d.Hintf("No guest and no storage is visible: the token probably lacks VM.Audit and Datastore.Audit. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit"}))
+	case (kind == "" || kind == "vm") && guests == 0:
+		d.Hintf("No guest is visible: if there should be some, the token probably lacks VM.Audit. %s", c.grantLine("/vms", []string{"VM.Audit"}))
+	case (kind == "" || kind == "storage") && storages == 0:
+		d.Hintf("No storage is visible: the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
+	}
 }
 
 // guestOnly tells whether a filter is set that only guests can meet.

@@ -353,12 +353,12 @@ func cpuCell(f *guestFacts) render.Cell {
 	text := ""
 	switch {
 	case cores == "" && f.status["cpus"] != "":
-		text = f.status["cpus"] + " cores"
+		text = render.FormatCount(int(number(f.status["cpus"])), "core")
 	case cores == "":
 	case f.config["sockets"] != "" && f.config["sockets"] != "1":
 		text = f.config["sockets"] + "×" + cores + " cores"
 	default:
-		text = cores + " cores"
+		text = render.FormatCount(int(number(cores)), "core")
 	}
 	if f.status["status"] == "running" {
 		if use, err := strconv.ParseFloat(f.status["cpu"], 64); err == nil {

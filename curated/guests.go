@@ -3,6 +3,7 @@ package curated
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -39,17 +40,24 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 	if err != nil {
 		return doc{}, err
 	}
-	all, err := c.resources(ctx, "vm")
+	// A list of guests can't tell an unknown node from one without guests; the
+	// list of everything can, and is one request too.
+	what := "vm"
+	if len(match.nodes) > 0 {
+		what = ""
+	}
+	all, err := c.resources(ctx, what)
 	if err != nil {
 		return doc{}, err
 	}
+	if err := match.checkNodes(all); err != nil {
+		return doc{}, err
+	}
+	all = slices.DeleteFunc(all, func(r resource) bool { return !isGuest(&r) })
 	rows := make([]resource, 0, len(all))
 	ofKind, other := 0, 0
 	for i := range all {
 		r := &all[i]
-		if !isGuest(r) {
-			continue
-		}
 		if r.Type.V != string(kind) {
 			if match.keep(r) {
 				other++
@@ -80,13 +88,6 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 		d.Summaryf("No %s is visible; %s of the other kind.", noun, render.FormatCount(len(all), "guest"))
 		return doc{d}, nil
 	default:
-		// An unknown node is told from a node without guests only when the
-		// answer would be empty: the list of guests can't tell them apart.
-		if len(match.nodes) > 0 {
-			if err := c.knownNodes(ctx, match.nodes); err != nil {
-				return doc{}, err
-			}
-		}
 		d.Summaryf("No %s matches; there %s in all.", noun, isAre(ofKind, noun))
 		if other > 0 {
 			tool := "pve_vms"

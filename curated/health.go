@@ -2,7 +2,9 @@ package curated
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -38,6 +40,7 @@ func (c *Call) health(ctx context.Context) (doc, error) {
 		wg       sync.WaitGroup
 		findings []finding
 		missing  []string
+		reasons  = map[string][]string{} // what could not be asked, by why
 		failures int
 		firstErr error
 		totals   string
@@ -53,12 +56,17 @@ func (c *Call) health(ctx context.Context) (doc, error) {
 				if firstErr == nil {
 					firstErr = err
 				}
-				missing = append(missing, what+": "+c.explain(ctx, c.Tool, err))
+				why := c.explain(ctx, c.Tool, err)
+				if rest := (*pverest.Error)(nil); errors.As(err, &rest) {
+					// What was asked is clear; without it, what one grant cures is said once.
+					why = strings.TrimPrefix(why, rest.Op+" is ")
+				}
+				reasons[why] = append(reasons[why], what)
 			}
 		})
 	}
 	ask("quorum", func() ([]finding, error) { return c.quorumFindings(ctx) })
-	ask("guests, nodes and storages", func() ([]finding, error) {
+	ask("guests and storages", func() ([]finding, error) {
 		all, err := c.resources(ctx, "")
 		if err != nil {
 			return nil, err
@@ -67,14 +75,21 @@ func (c *Call) health(ctx context.Context) (doc, error) {
 		mu.Lock()
 		totals = sum
 		mu.Unlock()
-		return found, nil
+		return found, c.unseen(all)
 	})
 	ask("tasks", func() ([]finding, error) { return c.taskFindings(ctx) })
 	ask("HA", func() ([]finding, error) { return c.haFindings(ctx) })
 	ask("backup coverage", func() ([]finding, error) { return c.coverageFindings(ctx) })
 	wg.Wait()
-	if failures == 5 {
+	if failures == 5 && totals == "" {
 		return doc{}, firstErr
+	}
+	for why, what := range reasons {
+		if strings.Contains(why, "lacks Sys.Audit on /") && failures < 5 {
+			what = append(what, "tasks of other users") // Proxmox leaves them out without a word
+		}
+		sort.Strings(what)
+		missing = append(missing, strings.Join(what, ", ")+": "+why)
 	}
 	d := &render.Doc{}
 	sort.SliceStable(findings, func(i, j int) bool {
@@ -103,6 +118,27 @@ func (c *Call) health(ctx context.Context) (doc, error) {
 		d.Warnf("Not checked: %s", m)
 	}
 	return doc{d}, nil
+}
+
+// unseen is an error when a list that every cluster fills is empty: what the
+// token may not see is not well, but unknown.
+func (c *Call) unseen(all []resource) error {
+	guests, storages := 0, 0
+	for i := range all {
+		switch {
+		case isGuest(&all[i]):
+			guests++
+		case all[i].Type.V == "storage":
+			storages++
+		}
+	}
+	switch {
+	case guests+storages == 0:
+		return fmt.Errorf("none is visible, so the token probably lacks VM.Audit and Datastore.Audit. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit"}))
+	case storages == 0:
+		return fmt.Errorf("no storage is visible, so the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
+	}
+	return nil
 }
 
 func (c *Call) quorumFindings(ctx context.Context) ([]finding, error) {
@@ -186,6 +222,9 @@ func resourceFindings(all []resource) ([]finding, string) {
 	return out, fmt.Sprintf("%s, %s (%d running), %s.", render.FormatCount(nodes, "node"), render.FormatCount(guests, "guest"), running, render.FormatCount(len(mergeStorages(stores)), "storage"))
 }
 
+// consoles are the tasks that are somebody looking at a screen.
+var consoles = []string{"vncproxy", "vncshell", "termproxy", "spiceproxy", "spiceshell"}
+
 // taskFindings looks at failed tasks of the last day in the cluster's own list,
 // which holds the newest 25 or so of each node.
 func (c *Call) taskFindings(ctx context.Context) ([]finding, error) {
@@ -198,7 +237,8 @@ func (c *Call) taskFindings(ctx context.Context) ([]finding, error) {
 	sort.Slice(tasks, func(i, j int) bool { return tasks[i].start > tasks[j].start })
 	for i := range tasks {
 		t := &tasks[i]
-		if t.start < dayAgo || t.outcome() != "error" {
+		// A console that its user closed ends as an error and is none.
+		if t.start < dayAgo || t.outcome() != "error" || slices.Contains(consoles, t.kind) {
 			continue
 		}
 		line := strings.TrimSpace(t.kind+" "+t.id) + " on " + t.node + " (" + clip(render.Line(t.status)) + ")"

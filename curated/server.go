@@ -66,6 +66,9 @@ func New(o Options) (*Server, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
+	if s.o.MaxTokens == 0 {
+		s.o.MaxTokens = render.DefaultTokens
+	}
 	sets := o.Toolsets
 	if len(sets) == 0 {
 		sets = []string{"core", "guests"}
@@ -155,6 +158,9 @@ func (s *Server) run(ctx context.Context, t *entry, args json.RawMessage) (res R
 	if o.MaxTokens == 0 {
 		o.MaxTokens = budget
 	}
+	// The estimate falls short of the real count now and then, by up to 1 % as
+	// seen; what the caller allows is meant for real.
+	o.MaxTokens -= o.MaxTokens / 50
 	if err == nil {
 		o.Now = s.now()
 		if o.Scope == "" {

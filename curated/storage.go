@@ -330,6 +330,12 @@ func contentTable(rows []contentItem) *render.Table[contentItem] {
 			{Name: "used", Right: true, Extra: true, Cell: func(r *contentItem) render.Cell { return bytesCell(r.Used.Set, r.Used.V) }},
 			{Name: "parent", Extra: true, Cell: func(r *contentItem) render.Cell { return strCell(true, r.Parent.V) }},
 		},
+		Important: func(r *contentItem) int {
+			if r.Verification != nil && r.Verification.State.V == "failed" {
+				return 1
+			}
+			return 0
+		},
 		GroupBy: []string{"content"},
 		Narrow:  []string{"content", "vmid", "name"},
 	}
