@@ -23,9 +23,12 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 		lookup  *apidoc.LookupError
 		check   *apidoc.CheckError
 		missing *NotFoundError
+		part    *partError
 		rest    *pverest.Error
 	)
 	switch {
+	case errors.As(err, &part):
+		return fmt.Sprintf("%s: only %d of %d calls were made, then one failed. What was done stays done. %s", part.title, part.done, part.of, s.explain(ctx, tool, part.err))
 	case errors.As(err, &arg):
 		return arg.Error()
 	case errors.As(err, &shape):

@@ -324,7 +324,7 @@ func (c *Call) guestDoc(g *guest, f *guestFacts, whole bool) doc {
 			d.Add(&render.Fenced{ID: "notes", Heading: "Notes", Text: text})
 		}
 	}
-	return doc{d}
+	return doc{Doc: d}
 }
 
 func yesNo(b bool) render.Cell { return render.Str(render.FormatYesNo(b)) }

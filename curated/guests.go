@@ -83,11 +83,18 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 	case ofKind == 0 && len(all) == 0:
 		d.Summaryf("No guest is visible.")
 		d.Hintf("If there should be some, the token probably lacks VM.Audit. %s", c.grantLine("/vms", []string{"VM.Audit"}))
-		return doc{d}, nil
+		return doc{Doc: d}, nil
 	case ofKind == 0:
 		d.Summaryf("No %s is visible; %s of the other kind.", noun, render.FormatCount(len(all), "guest"))
-		return doc{d}, nil
+		return doc{Doc: d}, nil
 	default:
+		// An unknown node is told from a node without guests only when the
+		// answer would be empty: the list of guests can't tell them apart.
+		if len(match.nodes) > 0 {
+			if err := c.knownNodes(ctx, match.nodes); err != nil {
+				return doc{}, err
+			}
+		}
 		d.Summaryf("No %s matches; there %s in all.", noun, isAre(ofKind, noun))
 		if other > 0 {
 			tool := "pve_vms"
@@ -96,10 +103,10 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 			}
 			d.Hintf("%s of the other kind would match: %s.", render.FormatCount(other, "guest"), tool)
 		}
-		return doc{d}, nil
+		return doc{Doc: d}, nil
 	}
 	d.Add(guestTable("guests", rows, false))
-	return doc{d}, nil
+	return doc{Doc: d}, nil
 }
 
 // knownNodes refuses names that are not nodes of the cluster.

@@ -117,28 +117,7 @@ func (c *Call) health(ctx context.Context) (doc, error) {
 	for _, m := range missing {
 		d.Warnf("Not checked: %s", m)
 	}
-	return doc{d}, nil
-}
-
-// unseen is an error when a list that every cluster fills is empty: what the
-// token may not see is not well, but unknown.
-func (c *Call) unseen(all []resource) error {
-	guests, storages := 0, 0
-	for i := range all {
-		switch {
-		case isGuest(&all[i]):
-			guests++
-		case all[i].Type.V == "storage":
-			storages++
-		}
-	}
-	switch {
-	case guests+storages == 0:
-		return fmt.Errorf("none is visible, so the token probably lacks VM.Audit and Datastore.Audit. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit"}))
-	case storages == 0:
-		return fmt.Errorf("no storage is visible, so the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
-	}
-	return nil
+	return doc{Doc: d}, nil
 }
 
 func (c *Call) quorumFindings(ctx context.Context) ([]finding, error) {

@@ -46,7 +46,7 @@ var nodesTool = Tool[NodesArgs, doc]{
 			d.Warnf("No node reports its load: the token probably lacks Sys.Audit. %s", c.grantLine("/nodes", []string{"Sys.Audit"}))
 		}
 		d.Add(nodeTable(rows))
-		return doc{d}, nil
+		return doc{Doc: d}, nil
 	},
 }
 
@@ -171,7 +171,7 @@ func (c *Call) nodeInfo(ctx context.Context, in NodeArgs) (doc, error) {
 		kv.Set("boot", strCell(true, boot))
 	}
 	d.Add(kv)
-	return doc{d}, nil
+	return doc{Doc: d}, nil
 }
 
 func inParens(s string) string {

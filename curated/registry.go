@@ -23,7 +23,17 @@ var registry = sync.OnceValue(func() []*entry {
 		storageContentTool.entry(),
 		tasksTool.entry(),
 		searchTool.entry(),
+		describeTool.entry(),
+		taskTool.entry(),
+		snapshotsTool.entry(),
 		rawGetTool.entry(),
+		vmActionTool.entry(),
+		lxcActionTool.entry(),
+		snapshotCreateTool.entry(),
+		snapshotDeleteTool.entry(),
+		snapshotRollbackTool.entry(),
+		migrateTool.entry(),
+		taskStopTool.entry(),
 		rawCallTool.entry(),
 	}
 })

@@ -48,7 +48,7 @@ func searchDoc(hits []words.Hit, query string, mode gate.Mode) doc {
 	d := &render.Doc{}
 	if len(hits) == 0 {
 		d.Summaryf("No API method fits %q. Try other words, or a path such as /nodes/{node}/qemu.", clip(render.Line(query)))
-		return doc{d}
+		return doc{Doc: d}
 	}
 	d.Add(&render.Table[words.Hit]{
 		ID: "methods", Rows: hits, Order: true,
@@ -65,5 +65,13 @@ func searchDoc(hits []words.Hit, query string, mode gate.Mode) doc {
 		call += "; the others need PROXMOX_MODE=full"
 	}
 	d.Hintf("pve_api_describe shows a method's parameters; %s.", call)
-	return doc{d}
+	return doc{Doc: d}
+}
+
+// Search gives the answer of pve_api_search for the newest version's methods,
+// without a cluster: at most limit of them, best first.
+func Search(query string, limit int) (string, error) {
+	hits := words.Search(query, words.Options{Limit: limit})
+	d := searchDoc(hits, query, gate.Full)
+	return d.render(render.Options{MaxTokens: 1000})
 }

@@ -35,6 +35,8 @@ type Options struct {
 	Toolsets []string
 	// MaxTokens is the budget of an answer; 0 means render.DefaultTokens.
 	MaxTokens int
+	// MaxWait bounds how long one call waits for a task; 0 means DefaultMaxWait.
+	MaxWait time.Duration
 	// Cluster labels cursors and task ids; empty for the only cluster.
 	Cluster string
 	// Now is the clock; nil means time.Now.
@@ -103,6 +105,9 @@ func policyOf(verb apidoc.Verb, template string) (*apidoc.Policy, bool) {
 type Call struct {
 	*Server
 	Tool string
+	// progress tells the client how far a task is, in percent, and its last log
+	// line; nil when nobody asked.
+	progress func(percent float64, line string)
 }
 
 // Result is the answer to a call of a tool.
@@ -118,7 +123,7 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (R
 	if t == nil {
 		return Result{}, s.noTool(name)
 	}
-	return s.run(ctx, t, args), nil
+	return s.run(ctx, &Call{Server: s, Tool: name}, t, args), nil
 }
 
 // noTool explains an unknown name, or one that exists but is not offered.
@@ -145,7 +150,7 @@ func (s *Server) noTool(name string) error {
 
 // run calls a tool and renders what it gives. A panic of ours ends as an error
 // of this one call.
-func (s *Server) run(ctx context.Context, t *entry, args json.RawMessage) (res Result) {
+func (s *Server) run(ctx context.Context, c *Call, t *entry, args json.RawMessage) (res Result) {
 	budget := s.o.MaxTokens
 	defer func() {
 		if p := recover(); p != nil {
@@ -153,7 +158,6 @@ func (s *Server) run(ctx context.Context, t *entry, args json.RawMessage) (res R
 			res = Result{Text: "Error: " + t.name + " failed by a fault of pve-mcp itself; nothing is known to have been changed. Its log on stderr has the details.", IsError: true}
 		}
 	}()
-	c := &Call{Server: s, Tool: t.name}
 	answer, o, err := t.call(ctx, c, args)
 	if o.MaxTokens == 0 {
 		o.MaxTokens = budget
@@ -168,7 +172,8 @@ func (s *Server) run(ctx context.Context, t *entry, args json.RawMessage) (res R
 		}
 		var text string
 		if text, err = answer.render(o); err == nil {
-			return Result{Text: text}
+			d, ok := answer.(doc)
+			return Result{Text: text, IsError: ok && d.failure}
 		}
 	}
 	return Result{Text: render.Cut("Error: "+s.explain(ctx, t.name, err), max(o.MaxTokens, render.MinTokens)), IsError: true}
@@ -205,12 +210,26 @@ func (s *Server) MCP() *mcp.Server {
 	})
 	for _, t := range s.tools {
 		m.AddTool(t.tool(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			r := s.run(ctx, t, req.Params.Arguments)
+			r := s.run(ctx, s.callOf(ctx, t, req), t, req.Params.Arguments)
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Text}}, IsError: r.IsError}, nil
 		})
 	}
 	m.AddReceivingMiddleware(s.guard)
 	return m
+}
+
+// callOf makes the Call of a request over the protocol.
+func (s *Server) callOf(ctx context.Context, t *entry, req *mcp.CallToolRequest) *Call {
+	c := &Call{Server: s, Tool: t.name}
+	if token := req.Params.GetProgressToken(); token != nil && req.Session != nil {
+		c.progress = func(percent float64, line string) {
+			err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: percent, Total: 100, Message: render.Line(line)})
+			if err != nil {
+				s.log.Debug("progress not delivered", "error", err)
+			}
+		}
+	}
+	return c
 }
 
 // guard keeps a fault of ours from ending the session, and tells a client that

@@ -113,7 +113,7 @@ func (c *Call) listStorage(ctx context.Context, in StorageArgs) (doc, error) {
 	if len(rows) == 0 {
 		d.Summaryf("No storage is visible.")
 		d.Hintf("If there should be some, the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
-		return doc{d}, nil
+		return doc{Doc: d}, nil
 	}
 	var used, total int64
 	for _, s := range kept {
@@ -131,7 +131,7 @@ func (c *Call) listStorage(ctx context.Context, in StorageArgs) (doc, error) {
 		d.Hintf("Disabled storages are not in this list; node=NAME asks a node itself.")
 	}
 	d.Add(storageTable(kept))
-	return doc{d}, nil
+	return doc{Doc: d}, nil
 }
 
 func matchesAny(patterns []string, s string, match func(pattern, s string) bool) bool {
@@ -242,7 +242,7 @@ func (c *Call) storageContent(ctx context.Context, in ContentArgs) (doc, error) 
 	d := &render.Doc{}
 	d.Summaryf("%s on %s (asked on %s), %s in all", render.FormatCount(len(rows), "volume"), in.Storage, node, render.FormatBytes(size))
 	d.Add(contentTable(rows))
-	return doc{d}, nil
+	return doc{Doc: d}, nil
 }
 
 // storageNode picks the node to ask about a storage: the caller's, or one that

@@ -14,7 +14,14 @@ type Answer interface {
 }
 
 // doc makes *render.Doc an Answer.
-type doc struct{ *render.Doc }
+type doc struct {
+	*render.Doc
+	// failure: what was asked for was tried and did not succeed.
+	failure bool
+}
+
+// failed marks an answer that tells of a failure.
+func failed(d *render.Doc) doc { return doc{d, true} }
 
 func (d doc) render(o render.Options) (string, error) { return d.Doc.Render(o) }
 

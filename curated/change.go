@@ -1,0 +1,279 @@
+package curated
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"pvemcp/apidoc"
+	"pvemcp/curated/gate"
+	"pvemcp/curated/render"
+	"pvemcp/generated"
+	"pvemcp/internal/pverest"
+)
+
+// change is what a write tool wants to do: written down first, then shown,
+// judged and carried out, always as the same thing.
+type change struct {
+	title  string // what is done to what: "Stop VM 107 (web01) on pve1"
+	target *guest // the guest it is about, if one
+	facts  []string
+	steps  []*rawCall
+	loses  []string // what is lost for good
+	tells  []string // what an administrator expects to be told
+	// seen is the state that was read and on which the change rests. A plan is
+	// void when it has changed.
+	seen string
+	// atomic: the call carries a digest, so that Proxmox itself refuses it when
+	// someone else was faster.
+	atomic bool
+	// after tells what became of it, where the task's end or the mere answer
+	// does not say so. It runs when all steps went well.
+	after func(ctx context.Context, d *render.Doc, wait time.Duration)
+	// quiet: the end of the task says nothing of the guest, so after tells it.
+	quiet bool
+}
+
+// add appends the call of one generated method.
+func (ch *change) add(ctx context.Context, c *Call, more map[string]any, call func(api *generated.Client) error) error {
+	step, err := c.plan(ctx, more, call)
+	if err == nil {
+		ch.steps = append(ch.steps, step)
+	}
+	return err
+}
+
+// carryOut takes a change through the ladder: dry run, consent, the calls one
+// after the other, and the truth about what became of them.
+func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArgs) (doc, error) {
+	intents := make([]*gate.Intent, len(ch.steps))
+	for i, s := range ch.steps {
+		in, err := c.gate.Judge(string(s.match.Verb), s.path, s.params)
+		if err != nil {
+			return doc{}, err
+		}
+		intents[i] = in
+	}
+	if w.DryRun {
+		return c.preview(ctx, ch, intents)
+	}
+	// All steps are granted before the first is sent, so that a change is not
+	// left half done for want of a flag.
+	granted := make([]context.Context, len(ch.steps))
+	for i, in := range intents {
+		g, err := c.gate.Grant(ctx, in, w.consent())
+		if err != nil {
+			return doc{}, err
+		}
+		granted[i] = g
+	}
+	wait, cut := c.wait(wa)
+	d := &render.Doc{}
+	for i, s := range ch.steps {
+		reply, err := c.rest.Do(granted[i], pverest.Call{Verb: string(s.match.Verb), Path: s.path, Params: pverest.Values(s.params)})
+		if err != nil {
+			if i > 0 {
+				return doc{}, &partError{title: ch.title, done: i, of: len(ch.steps), next: intents[i].String(), err: err}
+			}
+			return doc{}, err
+		}
+		end := c.follow(ctx, reply, wait)
+		last := i == len(ch.steps)-1
+		switch {
+		case end == nil: // Proxmox answered at once: it is done
+		case !end.ok():
+			return c.taskTrouble(ch, d, end, cut, i), nil
+		case end.warned():
+			d.Warnf("%s", strings.Join(warningLines(end.log), " "))
+		}
+		if !last {
+			continue
+		}
+		if ch.quiet {
+			continue
+		}
+		if end != nil {
+			c.tellEnd(d, ch.title, end, cut)
+			continue
+		}
+		d.Summaryf("%s: done.", ch.title)
+		c.showAnswer(d, s, intents[i], reply.Data)
+	}
+	if ch.target != nil && ch.target.Note != "" {
+		d.Summary = append(d.Summary, ch.target.Note)
+	}
+	if ch.after != nil {
+		ch.after(ctx, d, wait)
+	}
+	return doc{Doc: d}, nil
+}
+
+// follow waits for the task that a call started; nil when it started none.
+func (c *Call) follow(ctx context.Context, reply pverest.Reply, wait time.Duration) *taskEnd {
+	var text string
+	if json.Unmarshal(reply.Data, &text) != nil || !strings.HasPrefix(text, "UPID:") {
+		return nil
+	}
+	return c.await(ctx, apidoc.UPID(text), wait)
+}
+
+// showAnswer shows what a call answered beyond its success. Secrets in it are
+// masked, except one that the call exists to make: it is shown, this once.
+func (c *Call) showAnswer(d *render.Doc, s *rawCall, in *gate.Intent, data json.RawMessage) {
+	if len(data) == 0 || string(data) == "null" {
+		return
+	}
+	if !in.Policy.ReturnsSecret {
+		data = c.mask(s.match, data)
+	}
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		d.Summaryf("Proxmox answered: %s", render.Line(text))
+		return
+	}
+	d.Add(&render.Fenced{ID: "answer", Text: string(data)})
+}
+
+// taskTrouble tells of a task that failed, or did not end within the wait.
+func (c *Call) taskTrouble(ch *change, d *render.Doc, end *taskEnd, cut bool, step int) doc {
+	c.tellEnd(d, ch.title, end, cut)
+	if rest := len(ch.steps) - step - 1; rest > 0 {
+		d.Warnf("%s of this change not made: the %s before must end well first.", render.FormatCount(rest, "further call"), "task")
+	}
+	if !end.running && end.trouble == nil && !end.left {
+		d.Add(&render.Log{Heading: "End of its log", Lines: end.log, Total: int(end.total)})
+		d.Hintf("%s", nextStep(end))
+		return failed(d)
+	}
+	return doc{Doc: d}
+}
+
+// partError says that a change of several calls stopped in the middle.
+type partError struct {
+	title    string
+	done, of int
+	next     string
+	err      error
+}
+
+func (e *partError) Error() string {
+	return fmt.Sprintf("%s: %d of %d calls were made, then %s failed: %v", e.title, e.done, e.of, e.next, e.err)
+}
+
+func (e *partError) Unwrap() error { return e.err }
+
+// nextStep reads the reason of a failure for what to do about it.
+func nextStep(e *taskEnd) string {
+	reason := strings.ToLower(e.exit + " " + strings.Join(e.log, " "))
+	switch {
+	case strings.Contains(reason, "is locked"):
+		return "The guest is locked by another task, or by one that was interrupted: pve_tasks with its vmid shows which."
+	case strings.Contains(reason, "got timeout"), strings.Contains(reason, "did not stop"):
+		return "The guest did not react in time. Give it more time (timeout), or stop it hard if losing unsaved work in it is acceptable."
+	case strings.Contains(reason, "no space left"), strings.Contains(reason, "not enough free space"):
+		return "The storage is full: pve_storage shows how full, pve_storage_content what lies on it."
+	case strings.Contains(reason, "does not exist"):
+		return "Something that the guest's configuration names is gone: pve_vm_info or pve_container_info with config=true shows what it names."
+	case strings.Contains(reason, "most recent snapshot"):
+		return "This storage can only go back to its newest snapshot: the ones after it would have to be deleted first."
+	}
+	return "pve_task with the upid shows more of the log: " + string(e.upid)
+}
+
+// warningLines picks the warnings out of a log's end.
+func warningLines(log []string) []string {
+	var out []string
+	for _, line := range log {
+		if strings.Contains(strings.ToUpper(line), "WARN") && !strings.HasPrefix(line, "TASK WARNINGS") {
+			out = append(out, render.Line(line))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "The task ended with warnings; pve_task shows its log.")
+	}
+	return out
+}
+
+// preview is the dry run: the exact calls with secrets masked, whom they touch,
+// what is lost, what is needed. Nothing has been sent but reads.
+func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) (doc, error) {
+	d := &render.Doc{}
+	d.Summaryf("Dry run, nothing was changed: %s", ch.title)
+	class := apidoc.Read
+	var raised []string
+	for i, in := range intents {
+		class = class.Raise(in.Class)
+		for _, r := range in.Policy.RaisedBy(in.Params) {
+			raised = append(raised, r.String())
+		}
+		d.Add(callBlock(i, len(intents), in, ch.steps[i]))
+	}
+	kv := &render.KV{ID: "effect"}
+	if g := ch.target; g != nil {
+		kv.Set("guest", render.Str(g.label()))
+		kv.Set("node", render.Str(string(g.Node)))
+		if g.Row != nil {
+			kv.Set("state", strCell(true, g.Row.Status.V))
+			kv.Set("tags", strCell(true, g.Row.Tags.V))
+			kv.Set("pool", strCell(true, g.Row.Pool.V))
+			kv.Set("lock", strCell(true, g.Row.Lock.V))
+		}
+	}
+	kv.Set("class", render.Str(classText(class)))
+	kv.Set("because", strCell(true, strings.Join(raised, "; ")))
+	needs := "confirm=true"
+	if class.Rank() >= apidoc.Destroy.Rank() {
+		needs += " and i_understand_data_loss=true"
+	}
+	kv.Set("needs", render.Str(needs))
+	d.Add(kv)
+	if len(ch.loses) > 0 {
+		d.Add(&render.Lines{ID: "loses", Heading: "Lost for good", Lines: dashed(ch.loses)})
+	}
+	tells := append(append([]string{}, ch.facts...), ch.tells...)
+	if !ch.atomic && ch.target != nil {
+		tells = append(tells, "Proxmox takes no digest for this call, so someone else's change in between would not be noticed by it.")
+	}
+	if len(tells) > 0 {
+		d.Add(&render.Lines{ID: "notes", Heading: "To know", Lines: dashed(tells)})
+	}
+	if ch.target != nil && ch.target.Note != "" {
+		d.Summary = append(d.Summary, ch.target.Note)
+	}
+	for _, s := range ch.steps {
+		missing, note := c.lacking(ctx, s.match, s.params)
+		if len(missing) > 0 {
+			d.Warnf("The token lacks %s.", strings.Join(missing, "; "))
+		} else if note != "" {
+			d.Warnf("%s", note)
+		}
+	}
+	return doc{Doc: d}, nil
+}
+
+func dashed(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = "- " + l
+	}
+	return out
+}
+
+// callBlock shows one call exactly, secrets masked.
+func callBlock(i, of int, in *gate.Intent, call *rawCall) *render.KV {
+	kv := &render.KV{ID: "call", Heading: "Call"}
+	if of > 1 {
+		kv.ID, kv.Heading = fmt.Sprintf("call%d", i+1), fmt.Sprintf("Call %d of %d", i+1, of)
+	}
+	kv.Set(string(in.Verb), render.Str(in.Path))
+	for _, name := range sortedParams(call.params) {
+		value := strings.Join(call.params[name], " ")
+		if in.Policy.Secret(name) {
+			value = "(hidden)"
+		}
+		kv.Set(name, render.Str(value))
+	}
+	return kv
+}
