@@ -175,8 +175,15 @@ func (c *Call) clusterResources(ctx context.Context, in ResourcesArgs) (doc, err
 	d := &render.Doc{}
 	if len(all) == 0 {
 		d.Summaryf("Nothing is visible.")
-		d.Hintf("The token probably lacks every audit privilege. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit", "Sys.Audit"}))
+		lacks := map[string][]string{"vm": {"VM.Audit"}, "storage": {"Datastore.Audit"}, "sdn": {"SDN.Audit"}}[in.Type]
+		if lacks == nil {
+			lacks = []string{"VM.Audit", "Datastore.Audit", "Sys.Audit"}
+		}
+		d.Hintf("If there should be something, the token probably lacks %s. %s", strings.Join(lacks, ", "), c.grantLine("/", lacks))
 		return doc{Doc: d}, nil
+	}
+	if match.empty() {
+		c.hintUnseen(d, in.Type, len(guests), len(stores))
 	}
 	storages := mergeStorages(stores)
 	if n := len(nodes); n > 0 {
@@ -228,6 +235,19 @@ func (c *Call) clusterResources(ctx context.Context, in ResourcesArgs) (doc, err
 		d.Add(otherTable(other))
 	}
 	return doc{Doc: d}, nil
+}
+
+// hintUnseen says which privilege is probably missing where a list of the type
+// holds nothing of a kind that every cluster has.
+func (c *Call) hintUnseen(d *render.Doc, kind string, guests, storages int) {
+	switch {
+	case kind == "" && guests+storages == 0:
+		d.Hintf("No guest and no storage is visible: the token probably lacks VM.Audit and Datastore.Audit. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit"}))
+	case (kind == "" || kind == "vm") && guests == 0:
+		d.Hintf("No guest is visible: if there should be some, the token probably lacks VM.Audit. %s", c.grantLine("/vms", []string{"VM.Audit"}))
+	case (kind == "" || kind == "storage") && storages == 0:
+		d.Hintf("No storage is visible: the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
+	}
 }
 
 // guestOnly tells whether a filter is set that only guests can meet.

@@ -88,13 +88,6 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 		d.Summaryf("No %s is visible; %s of the other kind.", noun, render.FormatCount(len(all), "guest"))
 		return doc{Doc: d}, nil
 	default:
-		// An unknown node is told from a node without guests only when the
-		// answer would be empty: the list of guests can't tell them apart.
-		if len(match.nodes) > 0 {
-			if err := c.knownNodes(ctx, match.nodes); err != nil {
-				return doc{}, err
-			}
-		}
 		d.Summaryf("No %s matches; there %s in all.", noun, isAre(ofKind, noun))
 		if other > 0 {
 			tool := "pve_vms"

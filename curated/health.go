@@ -120,6 +120,27 @@ func (c *Call) health(ctx context.Context) (doc, error) {
 	return doc{Doc: d}, nil
 }
 
+// unseen is an error when a list that every cluster fills is empty: what the
+// token may not see is not well, but unknown.
+func (c *Call) unseen(all []resource) error {
+	guests, storages := 0, 0
+	for i := range all {
+		switch {
+		case isGuest(&all[i]):
+			guests++
+		case all[i].Type.V == "storage":
+			storages++
+		}
+	}
+	switch {
+	case guests+storages == 0:
+		return fmt.Errorf("none is visible, so the token probably lacks VM.Audit and Datastore.Audit. %s", c.grantLine("/", []string{"VM.Audit", "Datastore.Audit"}))
+	case storages == 0:
+		return fmt.Errorf("no storage is visible, so the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
+	}
+	return nil
+}
+
 func (c *Call) quorumFindings(ctx context.Context) ([]finding, error) {
 	q, err := c.quorum(ctx)
 	if err != nil {
