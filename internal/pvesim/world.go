@@ -75,6 +75,9 @@ type Faults struct {
 	// NoMetrics lists guests whose node never reported figures: their status
 	// is unknown and name and sizes are missing.
 	NoMetrics map[apidoc.VMID]bool
+	// Wire is what goes wrong between client and server; a server takes these
+	// over when it starts.
+	Wire []Fault
 }
 
 // NewWorld gives a world with nothing in it but the built-in users and roles,

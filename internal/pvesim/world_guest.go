@@ -20,73 +20,83 @@ const (
 
 // Guest is a VM or a container with all that belongs to it but its volumes.
 type Guest struct {
-	ID        apidoc.VMID
-	Kind      apidoc.GuestKind
-	Node      apidoc.Node
-	Pool      apidoc.Pool    // "": in none
-	Config    Config         // what is active; lock, template, tags and name stand in it
-	Pending   Config         // what waits for the next start
-	Deleting  map[string]int // keys to go at the next start: 1, or 2 with force
-	Snapshots []*Snapshot    // in the order in which they were taken
-	Parent    string         // the snapshot that the present comes from
-	State     RunState
-	Started   int64 // time of the last start; 0 while stopped
-	PID       uint32
-	Agent     *Agent // nil: nothing answers in the guest
-	Load      Load
-	Firewall  GuestFirewall
+	ID        apidoc.VMID      `json:"id,omitempty"`
+	Kind      apidoc.GuestKind `json:"kind,omitempty"`
+	Node      apidoc.Node      `json:"node,omitempty"`
+	Pool      apidoc.Pool      `json:"pool,omitempty"`      // "": in none
+	Config    Config           `json:"config,omitempty"`    // what is active; lock, template, tags and name stand in it
+	Pending   Config           `json:"pending,omitempty"`   // what waits for the next start
+	Deleting  map[string]int   `json:"deleting,omitempty"`  // keys to go at the next start: 1, or 2 with force
+	Snapshots []*Snapshot      `json:"snapshots,omitempty"` // in the order in which they were taken
+	Parent    string           `json:"parent,omitempty"`    // the snapshot that the present comes from
+	State     RunState         `json:"state,omitempty"`
+	Started   int64            `json:"started,omitempty" form:"time"` // time of the last start; 0 while stopped
+	PID       uint32           `json:"pid,omitempty"`
+	Agent     *Agent           `json:"agent,omitempty"` // nil: nothing answers in the guest
+	Load      Load             `json:"load,omitempty"`
+	Firewall  GuestFirewall    `json:"firewall,omitempty"`
 	// DiskUsed is what a container's root file system holds, in bytes.
-	DiskUsed int64
+	DiskUsed int64 `json:"disk_used,omitempty" form:"size"`
 }
 
 // Snapshot is one of a guest. Config is the guest's at that time.
 type Snapshot struct {
-	Name        string
-	Description string
-	Time        int64
-	Parent      string
-	State       string // "", or prepare or delete of one that was left incomplete
-	RAM         bool   // has the memory of the VM
-	Config      Config
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	Time        int64  `json:"time,omitempty" form:"time"`
+	Parent      string `json:"parent,omitempty"`
+	State       string `json:"state,omitempty"` // "", or prepare or delete of one that was left incomplete
+	RAM         bool   `json:"ram,omitempty"`   // has the memory of the VM
+	Config      Config `json:"config,omitempty"`
 }
 
 // Agent is what the guest agent of a VM, or the system of a container, tells.
 type Agent struct {
-	Hung       bool // configured and started, but gives no answer
-	OS         OSInfo
-	Hostname   string
-	Interfaces []GuestInterface
-	Disks      []GuestFS
-	Users      []string
-	Timezone   string
-	Files      map[string]string // path → content
+	Hung       bool              `json:"hung,omitempty"` // configured and started, but gives no answer
+	OS         OSInfo            `json:"os,omitempty"`
+	Hostname   string            `json:"hostname,omitempty"`
+	Interfaces []GuestInterface  `json:"interfaces,omitempty"`
+	Disks      []GuestFS         `json:"disks,omitempty"`
+	Users      []string          `json:"users,omitempty"`
+	Timezone   string            `json:"timezone,omitempty"`
+	Files      map[string]string `json:"files,omitempty"` // path → content
 }
 
 // OSInfo is a guest's operating system as get-osinfo gives it.
 type OSInfo struct {
-	ID, Name, PrettyName, Version, VersionID, Kernel, KernelVersion, Machine string
+	ID            string `json:"id,omitempty"`
+	Name          string `json:"name,omitempty"`
+	PrettyName    string `json:"pretty_name,omitempty"`
+	Version       string `json:"version,omitempty"`
+	VersionID     string `json:"version_id,omitempty"`
+	Kernel        string `json:"kernel,omitempty"`
+	KernelVersion string `json:"kernel_version,omitempty"`
+	Machine       string `json:"machine,omitempty"`
 }
 
 // GuestInterface is a network interface inside a guest.
 type GuestInterface struct {
-	Name      string
-	MAC       string
-	Addresses []string // with prefix length: 10.0.0.5/24
+	Name      string   `json:"name,omitempty"`
+	MAC       string   `json:"mac,omitempty"`
+	Addresses []string `json:"addresses,omitempty"` // with prefix length: 10.0.0.5/24
 }
 
 // GuestFS is a mounted file system inside a guest.
 type GuestFS struct {
-	Name, Mountpoint, Type string
-	Total, Used            int64
+	Name       string `json:"name,omitempty"`
+	Mountpoint string `json:"mountpoint,omitempty"`
+	Type       string `json:"type,omitempty"`
+	Total      int64  `json:"total,omitempty" form:"size"`
+	Used       int64  `json:"used,omitempty" form:"size"`
 }
 
 // Load says how busy a guest is; the figures at a moment follow from it.
 type Load struct {
-	Seed   uint64
-	CPU    float64 // mean share of its cpus, 0 to 1
-	Memory float64 // mean share of its memory
-	Net    float64 // mean bytes per second, in
-	Disk   float64 // mean bytes per second, written
+	Seed   uint64  `json:"seed,omitempty"`
+	CPU    float64 `json:"cpu,omitempty"`    // mean share of its cpus, 0 to 1
+	Memory float64 `json:"memory,omitempty"` // mean share of its memory
+	Net    float64 `json:"net,omitempty"`    // mean bytes per second, in
+	Disk   float64 `json:"disk,omitempty"`   // mean bytes per second, written
 }
 
 // Name gives the guest's name, or "" where none was given.

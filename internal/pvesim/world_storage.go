@@ -30,24 +30,25 @@ type Place struct {
 	Total   int64
 	Used    int64
 	volumes map[apidoc.VolID]*Volume
+	told    bool // Used was written down, not counted
 }
 
 // Volume is a disk image, ISO, template or backup.
 type Volume struct {
-	ID           apidoc.VolID
-	Content      string
-	Format       string
-	Size         int64
-	Used         int64 // 0: not told
-	Created      int64
-	Owner        apidoc.VMID // 0: none
-	Parent       string      // name of the base of a linked clone
-	Notes        string
-	Protected    bool
-	Encrypted    string // fingerprint of a PBS key, or "1"
-	Verification string // PBS: ok, failed or ""
+	ID           apidoc.VolID `json:"id,omitempty"`
+	Content      string       `json:"content,omitempty"`
+	Format       string       `json:"format,omitempty"`
+	Size         int64        `json:"size,omitempty" form:"size"`
+	Used         int64        `json:"used,omitempty" form:"size"` // 0: not told
+	Created      int64        `json:"created,omitempty" form:"time"`
+	Owner        apidoc.VMID  `json:"owner,omitempty"`  // 0: none
+	Parent       string       `json:"parent,omitempty"` // name of the base of a linked clone
+	Notes        string       `json:"notes,omitempty"`
+	Protected    bool         `json:"protected,omitempty"`
+	Encrypted    string       `json:"encrypted,omitempty"`    // fingerprint of a PBS key, or "1"
+	Verification string       `json:"verification,omitempty"` // PBS: ok, failed or ""
 	// Config is a backup's configuration file; nil: that of its guest.
-	Config *Config
+	Config *Config `json:"config,omitempty"`
 }
 
 // NewStorage makes a storage without volumes.
