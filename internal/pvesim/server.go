@@ -49,31 +49,13 @@ type Options struct {
 	Idle time.Duration
 }
 
-/* What the other files of this package owe to the server and may expect of it.
-
-World (world.go) has at least
-
-	type World struct {
-		mu     sync.RWMutex // held by the server while a handler runs: RLock for GET, else Lock
-		access *Access      // acl.go: users, groups, tokens, roles, ACL, realms; NewAccess() has the built-in roles, root@pam and the realms pam and pve
-		…
-	}
-	func newDefaultWorld(seed uint64) *World                   // for Options.World == nil
-	func (w *World) localNode() string                         // the node whose pveproxy answers
-	func (w *World) nodeState(name string) (known, online bool)// for the hand-over: unknown 500, offline 595
-	func (w *World) poolOf(path string) string                 // pool of "/vms/100" or "/storage/x", "" if none: ACLs of pools
-	func (w *World) stateJSON() any                            // for GET /__sim/state; optional
-
-A call to /nodes/NODE/… whose method has proxyto: node reaches its handler only
-when NODE is online.
-*/
-
 // Server is a running simulated cluster.
 type Server struct {
 	opts   Options
 	world  *World
 	schema *apidoc.Schema
 	tree   *pathTree
+	script func() ([]byte, error) // the schema as apidoc.js, made once
 
 	listener net.Listener
 	addr     netip.AddrPort
@@ -117,7 +99,13 @@ func Start(opts Options) (*Server, error) {
 		s.world = newDefaultWorld(opts.Seed)
 		s.world.become(s.schema.Version)
 	}
+	for _, f := range s.world.Faults.Wire {
+		if _, err := s.faults.add(f); err != nil {
+			return nil, fmt.Errorf("pvesim: %w", err)
+		}
+	}
 	s.tree = newPathTree(s.schema)
+	s.script = sync.OnceValues(func() ([]byte, error) { return schemaScript(s.schema) })
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return nil, fmt.Errorf("pvesim: %w", err)

@@ -86,6 +86,8 @@ func TestWorldFileExample(t *testing.T) {
 	w, err := LoadWorld("../../testdata/worlds/example.json")
 	require.NoError(t, err)
 	s := start(t, Options{World: w})
+	require.Len(t, s.Faults(), 1, "the file's faults are in force")
+	s.ClearFaults()
 	_, _, list := get(t, s, "/cluster/resources?type=vm")
 	names := map[any]map[string]any{}
 	for _, r := range rowsOf(t, list) {
