@@ -113,7 +113,12 @@ func newMethod(decoded *apidoc.Method, o *Overlay, bad *problems) *method {
 		props[name] = fixed(props[name], fix)
 	}
 	inPath := make(map[string]bool)
+	argNames := make(map[string]string)
 	for _, name := range m.PathParams() {
+		if other, taken := argNames[argument(name)]; taken && other != name {
+			bad.add(m.key(), "{%s} and {%s} of the path have the same Go name", other, name)
+		}
+		argNames[argument(name)] = name
 		if inPath[name] {
 			bad.add(m.key(), "the path has {%s} twice", name)
 		}
@@ -131,6 +136,9 @@ func newMethod(decoded *apidoc.Method, o *Overlay, bad *problems) *method {
 		bad.add(m.key(), "parameters %q and %q have the same Go name", a, b)
 	})
 	for _, name := range rest {
+		if !canBeTag(name) {
+			bad.add(m.key(), "parameter %q has a name that no struct tag can hold", name)
+		}
 		p := param{wire: name, field: fields[name], prop: props[name]}
 		_, p.indexed = indexStem(name)
 		p.required = !p.indexed && !p.prop.Optional && !p.prop.Group && !variants[name]

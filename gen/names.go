@@ -3,6 +3,7 @@ package gen
 import (
 	"go/token"
 	"strings"
+	"unicode"
 
 	"pvemcp/apidoc"
 )
@@ -96,6 +97,21 @@ func fieldNames(names []string, clash func(a, b string)) map[string]string {
 // indexStem splits `net[n]` into its stem and whether it is indexed.
 func indexStem(name string) (string, bool) { return strings.CutSuffix(name, "[n]") }
 
+// canBeTag tells whether a name can stand in the struct tags of parameters and
+// answers and still mean itself: what encoding/json takes, less the comma, and
+// none of the tags with a meaning of their own.
+func canBeTag(name string) bool {
+	if name == "" || name == "-" || name == "*" {
+		return false
+	}
+	for _, r := range name {
+		if !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return false
+		}
+	}
+	return true
+}
+
 // groupOf gives the name of the file that a path's methods belong to: the
 // first two words of the path.
 func groupOf(path string) string {
@@ -107,6 +123,9 @@ func groupOf(path string) string {
 		if words = append(words, strings.ToLower(strings.Map(fileRune, segment))); len(words) == 2 {
 			break
 		}
+	}
+	if len(words) == 0 {
+		return "root"
 	}
 	return strings.Join(words, "_")
 }

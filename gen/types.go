@@ -144,6 +144,9 @@ func (m *method) nameStructs(s *shape, name, doc string, bad *problems) {
 		})
 		for i := range s.fields {
 			f := &s.fields[i]
+			if !canBeTag(f.wire) {
+				bad.add(m.key(), "field %q of the answer has a name that no struct tag can hold", f.wire)
+			}
 			f.field = fields[f.wire]
 			_, f.indexed = indexStem(f.wire)
 			m.nameStructs(f.shape, name+f.field, "is the value of `"+f.wire+"` in "+name+".", bad)
