@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -174,6 +175,74 @@ func TestSecretsAreNotRecorded(t *testing.T) {
 	r := s.Requests()
 	if b, err := json.Marshal(r); err != nil || strings.Contains(string(b), recordedSecret) || r[0].User != "root@pam!full" {
 		t.Fatalf("%s %v", b, err)
+	}
+}
+
+// TestManyClients asks from many sides at once while faults come and go and the
+// world changes; the race detector looks on.
+func TestManyClients(t *testing.T) {
+	s := start(t, Options{Seed: 7})
+	paths := []string{"/cluster/resources", "/nodes", "/version", "/access/users?full=1", "/access/permissions", "/access/acl", "/nosuch"}
+	stop := make(chan struct{})
+	var busy sync.WaitGroup
+	busy.Add(1)
+	go func() {
+		defer busy.Done()
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+			}
+			id, err := s.AddFault(Fault{Kind: FaultSlow, Delay: Delay(time.Millisecond), Times: 1})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s.World().Change(func(w *World) {
+				w.access.Grant("/vms/"+fmt.Sprint(100+i), "u@pve", "PVEAuditor")
+				w.access.Users[fmt.Sprintf("x%d@pve", i)] = &User{Enabled: true}
+			})
+			_, _ = s.Requests(), s.Faults()
+			s.RemoveFault(id)
+		}
+	}()
+	var clients sync.WaitGroup
+	for c := range 8 {
+		clients.Add(1)
+		go func() {
+			defer clients.Done()
+			client := &http.Client{Timeout: time.Minute}
+			for i := range 25 {
+				path := paths[(c+i)%len(paths)]
+				req, err := http.NewRequest("GET", s.URL()+"/api2/json"+path, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				req.Header.Set("Authorization", "PVEAPIToken=root@pam!full="+TokenSecret)
+				res, err := client.Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, err := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				want := 200
+				if path == "/nosuch" {
+					want = 501
+				}
+				if err != nil || res.StatusCode != want || !json.Valid(body) {
+					t.Errorf("%s: %s %v %.100s", path, res.Status, err, body)
+				}
+			}
+		}()
+	}
+	clients.Wait()
+	close(stop)
+	busy.Wait()
+	if n := len(s.Requests()); n != 200 {
+		t.Errorf("%d requests recorded", n)
 	}
 }
 

@@ -44,6 +44,7 @@ func (s *Server) serve(c net.Conn) {
 			p := plain(bad.status, bad.reason)
 			p.bare = bad.empty
 			s.note(&exchange{raw: r}, p)
+			_ = c.SetWriteDeadline(time.Now().Add(time.Minute))
 			_, _ = c.Write(p.encode(r, s.now(), false))
 			drain(c, br)
 			return

@@ -327,3 +327,38 @@ func TestSchemaFile(t *testing.T) {
 		}
 	}
 }
+
+// TestUpload: the storage's permission is asked before the body is taken, with
+// the delay and the empty body of the authentication phase; a file is read to
+// its end, whatever is in it, and its fields are parameters.
+func TestUpload(t *testing.T) {
+	const boundary = "Content-Type: multipart/form-data; boundary=b\r\n"
+	body := "--b\r\nContent-Disposition: form-data; name=\"content\"\r\n\r\niso\r\n" +
+		"--b\r\nContent-Disposition: form-data; name=\"filename\"; filename=\"x.iso\"\r\n\r\n" + strings.Repeat("\x00\r\n-", 1<<18) + "\r\n--b--\r\n"
+	request := func(token, body string) string {
+		return fmt.Sprintf("POST /api2/json/nodes/pve1/storage/local/upload HTTP/1.1\r\nAuthorization: PVEAPIToken=%s=%s\r\n%sContent-Length: %d\r\n\r\n%s",
+			token, recordedSecret, boundary, len(body), body)
+	}
+	s := start(t, Options{World: recordedWorld(t)})
+	a, err := exchangeRaw(t, s, request("u@pve!tt", "--b--\r\n"))
+	if err != nil || a.status != 403 || a.reason != "Permission check failed (/storage/local, Datastore.AllocateTemplate)" || a.body != "" {
+		t.Fatal(a, err)
+	}
+	check := start(t, Options{World: recordedWorld(t), CheckOnly: true})
+	c := dial(t, check)
+	br := bufio.NewReader(c)
+	for range 2 { // the second finds the connection where the first left it
+		if _, err := io.WriteString(c, request("x", body)); err != nil {
+			t.Fatal(err)
+		}
+		a, err := readAnswer(br)
+		if err != nil || a.status != 200 {
+			t.Fatal(a, err)
+		}
+	}
+	r := check.Requests()
+	got := fmt.Sprint(r[0].Params)
+	if len(r) != 2 || got != "map[content:[iso] filename:[x.iso] tmpfilename:[/var/tmp/pveupload-100000]]" {
+		t.Fatal(got)
+	}
+}

@@ -190,9 +190,13 @@ func FuzzServe(f *testing.F) {
 			_ = there.Close()
 		}()
 		_ = here.SetDeadline(time.Now().Add(5 * time.Second))
-		go func() { _, _ = here.Write(data); time.Sleep(20 * time.Millisecond); _ = here.Close() }()
+		go func() { _, _ = here.Write(data); time.Sleep(2 * time.Millisecond); _ = here.Close() }()
 		out, _ := io.ReadAll(here)
-		<-done
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second):
+			panic("the connection is closed and the server still at it") // with every goroutine's stack
+		}
 		if strings.Contains(string(out), "pvesim: runtime error") || strings.Contains(string(out), "goroutine ") {
 			t.Fatalf("a handler panicked: %s", out)
 		}

@@ -22,7 +22,7 @@ func (s *Server) static(r *rawRequest, path string) *response {
 					return p
 				}
 			}
-			js, err := schemaScript(s.schema)
+			js, err := s.script()
 			if err != nil {
 				return plain(500, err.Error())
 			}
