@@ -140,7 +140,9 @@ func (c *call) usableStorage() (*Storage, error) {
 		return nil, err
 	case s.Disabled:
 		return nil, fail("storage '%s' is disabled", s.ID)
-	case s.Offline || s.Hanging:
+	case s.Hanging:
+		return nil, c.hang()
+	case s.Offline:
 		return nil, fail("storage '%s' is not online", s.ID)
 	}
 	return s, nil

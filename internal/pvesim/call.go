@@ -185,10 +185,7 @@ func (c *call) say(key string, value any) {
 }
 
 // hang is the answer of a call that waits for something that does not come
-// back, such as a dead NFS server: after half a minute the proxy gives up.
+// back, such as a dead NFS server: in the end the proxy gives up.
 func (c *call) hang() error {
-	return &apiError{Status: 596, Message: "Connection timed out", Bare: true, Wait: hangTime}
+	return &apiError{Status: 596, Message: "Connection timed out", Bare: true, Wait: c.srv.opts.Hang}
 }
-
-// hangTime is how long Proxmox's proxy waits for a node.
-const hangTime = 30 * time.Second

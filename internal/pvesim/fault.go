@@ -19,7 +19,7 @@ const (
 	FaultOffline FaultKind = "offline"
 	// FaultSlow: the answer comes after Delay.
 	FaultSlow FaultKind = "slow"
-	// FaultHang: no answer for Delay (30 s when zero), then 596, as when a storage
+	// FaultHang: no answer for Delay (Options.Hang when zero), then 596, as when a storage
 	// hangs behind a node.
 	FaultHang FaultKind = "hang"
 	// FaultDrop: the connection is closed, the call was not made.
@@ -223,8 +223,8 @@ func (b *faultBook) wrongCert() bool {
 }
 
 // answer is what a fault says instead of the API; nil when it lets the call
-// happen.
-func (f Fault) answer(path string) *response {
+// happen. hang is how long a call waits where the fault does not say.
+func (f Fault) answer(path string, hang time.Duration) *response {
 	reason := func(def string) string {
 		if f.Reason != "" {
 			return f.Reason
@@ -238,7 +238,7 @@ func (f Fault) answer(path string) *response {
 		p := bare(596, reason("Connection timed out"))
 		p.wait = time.Duration(f.Delay)
 		if p.wait == 0 {
-			p.wait = 30 * time.Second
+			p.wait = hang
 		}
 		return p
 	case FaultStatus:

@@ -80,6 +80,36 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestHangingStorage: what needs the storage waits until the proxy gives up;
+// meanwhile others are served, and lists show it as not active.
+func TestHangingStorage(t *testing.T) {
+	w := recordedWorld(t)
+	w.Storage("local").Hanging = true
+	s := start(t, Options{World: w, Hang: 300 * time.Millisecond})
+	type result struct {
+		a   rawAnswer
+		err error
+		d   time.Duration
+	}
+	hung := make(chan result, 1)
+	began := time.Now()
+	go func() {
+		a, err := askAs(t, s, "GET", "/nodes/pve1/storage/local/content", "root@pam!full", "")
+		hung <- result{a, err, time.Since(began)}
+	}()
+	if a, err := askAs(t, s, "POST", "/access/ticket", "", "username=u@pve&password=secret12"); err != nil || a.status != 200 {
+		t.Error(a, err)
+	}
+	select {
+	case r := <-hung:
+		t.Error("did not hang:", r)
+	default:
+	}
+	if r := <-hung; r.err != nil || r.a.status != 596 || r.a.reason != "Connection timed out" || r.d < 300*time.Millisecond {
+		t.Error(r)
+	}
+}
+
 func TestFaultCountsItsCalls(t *testing.T) {
 	s := start(t, Options{World: recordedWorld(t)})
 	if _, err := s.AddFault(Fault{Kind: FaultStatus, Status: 500, Reason: "once", Skip: 1, Times: 2}); err != nil {

@@ -18,7 +18,7 @@ func (s *Server) static(r *rawRequest, path string) *response {
 		switch path {
 		case apidocPath:
 			for _, f := range s.faults.take(r.method, path) {
-				if p := f.answer(path); p != nil {
+				if p := f.answer(path, s.opts.Hang); p != nil {
 					return p
 				}
 			}

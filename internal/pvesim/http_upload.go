@@ -63,17 +63,3 @@ func (s *Server) upload(x *exchange) (values, *response) {
 	x.read = true
 	return out, nil
 }
-
-// uploadSize gives the size of the file that came with an upload.
-func (c *call) uploadSize() int64 {
-	const prefix = "/var/tmp/pveupload-"
-	t := c.param("tmpfilename")
-	if len(t) <= len(prefix) {
-		return 0
-	}
-	n, err := strconv.ParseInt(t[len(prefix):], 16, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}

@@ -48,7 +48,7 @@ func (s *Server) handle(x *exchange) *response {
 			s.note(x, nil)
 			return nil
 		}
-		if p := f.answer(x.path); p != nil {
+		if p := f.answer(x.path, s.opts.Hang); p != nil {
 			s.note(x, p)
 			return p
 		}

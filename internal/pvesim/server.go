@@ -47,6 +47,9 @@ type Options struct {
 	// Idle closes connections after that time without a request; 0 is the
 	// five seconds of Proxmox.
 	Idle time.Duration
+	// Hang is how long calls wait for a node or storage that never answers; 0
+	// is the thirty seconds of Proxmox's proxy.
+	Hang time.Duration
 }
 
 // Server is a running simulated cluster.
@@ -87,6 +90,9 @@ func Start(opts Options) (*Server, error) {
 	}
 	if s.opts.Idle <= 0 {
 		s.opts.Idle = 5 * time.Second
+	}
+	if s.opts.Hang <= 0 {
+		s.opts.Hang = 30 * time.Second
 	}
 	if s.schema == nil {
 		newest, err := apidoc.Snapshot(apidoc.Newest)
