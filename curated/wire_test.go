@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
+	goflag "flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -25,7 +25,7 @@ import (
 	"pvemcp/internal/pvesim"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+var update = goflag.Bool("update", false, "rewrite the golden files")
 
 // protocols are the versions of MCP that every behaviour is tested with.
 var protocols = []string{"2025-06-18", "2026-07-28"}
@@ -49,7 +49,7 @@ var allSims struct {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	goflag.Parse()
 	code := m.Run()
 	allSims.Lock()
 	defer allSims.Unlock()
@@ -241,7 +241,12 @@ func (r *rig) asked(f func()) []string {
 	before := len(r.sim.Requests())
 	f()
 	var out []string
+	offline := map[string]bool{}
 	for _, q := range r.sim.Requests()[before:] {
+		if offline[q.Target] {
+			continue // tried again because its node could not be reached
+		}
+		offline[q.Target] = q.Status == 595 || q.Status == 596
 		out = append(out, q.Verb+" "+strings.TrimPrefix(q.Target, "/api2/json"))
 	}
 	return out
