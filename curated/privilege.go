@@ -174,15 +174,15 @@ func (s *Server) judge(ctx context.Context, h *holdings, m *apidoc.Method, versi
 		seen[key] = true
 		j.paths = append(j.paths, pathsOf(n)...)
 		switch lacks(n, h.has) {
-		case no:
-		case yes:
+		case met:
+		case unmet:
 			// What a deleted key needs hangs on what it is now: a disk or a CD-ROM.
 			if deleted[n.Param] || v.Unsure && n.Param == "" && strings.HasPrefix(n.Path, "/access/groups") {
 				j.open = append(j.open, n)
 			} else {
 				j.missing = append(j.missing, n)
 			}
-		case unsure:
+		case undecided:
 			j.open = append(j.open, n)
 		}
 	}
@@ -196,9 +196,9 @@ func (s *Server) judge(ctx context.Context, h *holdings, m *apidoc.Method, versi
 type answerTo uint8
 
 const (
-	no answerTo = iota
-	yes
-	unsure
+	met answerTo = iota
+	unmet
+	undecided
 )
 
 // lacks tells whether a demand is not met. What a demand on a path says whose
@@ -206,25 +206,25 @@ const (
 func lacks(n apidoc.Need, has func(path, priv string) bool) answerTo {
 	alone := n
 	alone.And, alone.Or = nil, nil
-	out := no
+	out := met
 	switch {
 	case unfilled(n.Path):
-		out = unsure
+		out = undecided
 	case !alone.Met(has):
-		out = yes
+		out = unmet
 	}
 	for _, a := range n.And {
-		if l := lacks(a, has); l == yes || l == unsure && out == no {
+		if l := lacks(a, has); l == unmet || l == undecided && out == met {
 			out = l
 		}
 	}
 	for _, o := range n.Or {
 		switch lacks(o, has) {
-		case no:
-			return no
-		case unsure:
-			if out == yes {
-				out = unsure
+		case met:
+			return met
+		case undecided:
+			if out == unmet {
+				out = undecided
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Server) grantOn(needs []apidoc.Need, held *holdings) string {
 		}
 		add(n)
 		for _, a := range n.And {
-			if held == nil || lacks(a, held.has) != no {
+			if held == nil || lacks(a, held.has) != met {
 				add(a)
 			}
 		}

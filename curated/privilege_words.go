@@ -26,7 +26,7 @@ func needWords(n apidoc.Need, has func(path, priv string) bool) string {
 		s = privWords(privs, n.Any) + " on " + n.Path
 	}
 	for _, a := range n.And {
-		if has == nil || lacks(a, has) != no {
+		if has == nil || lacks(a, has) != met {
 			s += " and " + needWords(a, has)
 		}
 	}
