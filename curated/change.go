@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -228,6 +229,16 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 		needs += " and i_understand_data_loss=true"
 	}
 	kv.Set("needs", render.Str(needs))
+	var notes []string
+	for _, s := range ch.steps {
+		missing, note := c.lacking(ctx, s.match, s.params)
+		if len(missing) > 0 {
+			d.Warnf("The token lacks %s.", strings.Join(missing, "; "))
+		} else if note != "" && !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	kv.Set("privileges", strCell(true, strings.Join(notes, "; ")))
 	d.Add(kv)
 	if len(ch.loses) > 0 {
 		d.Add(&render.Lines{ID: "loses", Heading: "Lost for good", Lines: dashed(ch.loses)})
@@ -241,14 +252,6 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 	}
 	if ch.target != nil && ch.target.Note != "" {
 		d.Summary = append(d.Summary, ch.target.Note)
-	}
-	for _, s := range ch.steps {
-		missing, note := c.lacking(ctx, s.match, s.params)
-		if len(missing) > 0 {
-			d.Warnf("The token lacks %s.", strings.Join(missing, "; "))
-		} else if note != "" {
-			d.Warnf("%s", note)
-		}
 	}
 	return doc{Doc: d}, nil
 }

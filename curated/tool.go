@@ -86,6 +86,9 @@ func (t Tool[In, Out]) entry() *entry {
 	}
 }
 
+// shapeOptions is what those arguments come to.
+type shapeOptions = render.Options
+
 // Shape holds the arguments that say how an answer looks. In structs embed it.
 type Shape struct {
 	Format    string `json:"format,omitempty" jsonschema:"enum=text,enum=json"`
