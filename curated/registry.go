@@ -35,5 +35,13 @@ var registry = sync.OnceValue(func() []*entry {
 		migrateTool.entry(),
 		taskStopTool.entry(),
 		rawCallTool.entry(),
+		createTool.entry(),
+		cloneTool.entry(),
+		configureTool.entry(),
+		diskTool.entry(),
+		backupTool.entry(),
+		restoreTool.entry(),
+		templateTool.entry(),
+		deleteTool.entry(),
 	}
 })
