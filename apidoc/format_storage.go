@@ -19,7 +19,7 @@ var (
 
 // storageFormats are sizes, volumes and what storages take.
 var storageFormats = map[string]format{
-	"disk-size": {form: "a size (a number, perhaps with K, M, G, T or KiB, MiB, GiB, TiB)", ok: func(e era, s string) bool {
+	"disk-size": {form: "a size (a number, perhaps with K, M, G or T; from 9.0 on also KiB, MiB, GiB or TiB)", ok: func(e era, s string) bool {
 		if e.before(9, 0) {
 			return diskSizeOld(e, s)
 		}
