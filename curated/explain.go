@@ -38,7 +38,7 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 	case errors.As(err, &lookup):
 		return s.explainLookup(lookup)
 	case errors.As(err, &check):
-		return explainCheck(check)
+		return s.explainCheck(check)
 	case errors.As(err, &missing):
 		return missing.Error()
 	case errors.As(err, &rest):
@@ -82,18 +82,24 @@ func explainRefusal(r *gate.Refusal) string {
 
 func (s *Server) explainLookup(e *apidoc.LookupError) string {
 	text := e.Error()
-	if len(e.Verbs) > 0 {
+	if other := s.elsewhere(e.Verb, e.Path); other != "" {
+		text = other
+	}
+	if len(e.Verbs) > 0 || text != e.Error() {
 		return text + ". Nothing was sent."
 	}
 	return text + ". Nothing was sent; a path looks like /nodes/pve1/qemu/100/config."
 }
 
-func explainCheck(e *apidoc.CheckError) string {
+func (s *Server) explainCheck(e *apidoc.CheckError) string {
 	lines := []string{fmt.Sprintf("%s %s was not sent, because Proxmox would refuse its parameters:", e.Verb, e.Path)}
 	for _, f := range e.Faults {
 		line := "- " + f.Param + ": " + f.Reason
 		if len(f.Nearest) > 0 && !strings.Contains(f.Reason, f.Nearest[0]) {
 			line += "; did you mean " + strings.Join(f.Nearest, ", ") + "?"
+		}
+		if other := s.paramElsewhere(e, f); other != "" {
+			line += "; " + other
 		}
 		lines = append(lines, line)
 	}
@@ -124,7 +130,15 @@ func (s *Server) explainProxmox(ctx context.Context, e *pverest.Error, whole err
 		}
 		return strings.Join(lines, "\n")
 	case pverest.KindNotImplemented:
-		return fmt.Sprintf("%s does not exist in this cluster's version of Proxmox (%s).", e.Op, said)
+		text := fmt.Sprintf("%s does not exist in this cluster's version of Proxmox (%s).", e.Op, said)
+		// Our own schema had it, or nothing was checked: ask the cluster's.
+		if _, err := s.schemas.get(ctx); err == nil {
+			verb, path, _ := strings.Cut(e.Op, " ")
+			if other := s.elsewhere(apidoc.Verb(verb), path); other != "" {
+				text += " " + other + "."
+			}
+		}
+		return text
 	case pverest.KindNodeOffline:
 		return fmt.Sprintf("Node %s can't be reached (595 %s): it is down or cut off from the cluster. Nothing was changed. pve_cluster_status shows which nodes are online.", e.Node, said)
 	case pverest.KindProxy:
@@ -138,6 +152,9 @@ func (s *Server) explainProxmox(ctx context.Context, e *pverest.Error, whole err
 	case pverest.KindUnreachable, pverest.KindTLS, pverest.KindTimeout, pverest.KindNotProxmox:
 		return explainConnection(e)
 	case pverest.KindServer, pverest.KindConflict:
+		if strings.Contains(said, "migrated to rules") {
+			return fmt.Sprintf("%s is gone in this cluster (%d %s): since 9.0 rules of type node-affinity, under /cluster/ha/rules, take the place of HA groups.", e.Op, e.Status, said)
+		}
 		return fmt.Sprintf("Proxmox answered %s with %d: %s", e.Op, e.Status, said)
 	}
 	return e.Error()

@@ -34,12 +34,17 @@ var rawGetTool = Tool[RawGetArgs, Raw]{
 		if err != nil {
 			return Raw{}, err
 		}
-		reply, err := c.rest.Do(ctx, pverest.Call{Verb: string(apidoc.GET), Path: call.path, Params: pverest.Values(call.params)})
-		if err != nil {
-			return Raw{}, call.failed(err)
-		}
-		return Raw{Data: c.mask(call.match, reply.Data), Filters: splitList(in.Filter)}, nil
+		return c.read(ctx, call, splitList(in.Filter))
 	},
+}
+
+// read makes one checked call that only reads.
+func (c *Call) read(ctx context.Context, call *rawCall, filters []string) (Raw, error) {
+	reply, err := c.rest.Do(ctx, pverest.Call{Verb: string(call.match.Verb), Path: call.path, Params: pverest.Values(call.params)})
+	if err != nil {
+		return Raw{}, call.failed(err)
+	}
+	return Raw{Data: c.mask(call.match, reply.Data), Filters: filters}, nil
 }
 
 // rawCall is a call that has passed the check.
@@ -74,34 +79,33 @@ func (c *Call) check(ctx context.Context, verb apidoc.Verb, path string, args ma
 			return nil, badArg("path", "control characters are not sent")
 		}
 	}
-	schema, err := c.schema(ctx)
+	call := &rawCall{path: apidoc.JoinPath(segments)}
+	err = c.withSchema(ctx, func(schema *apidoc.Schema) error {
+		match, err := schema.Lookup(verb, path)
+		if err != nil {
+			return err
+		}
+		method, err := match.Method()
+		if err != nil {
+			return err
+		}
+		if err := c.neverByToken(match); err != nil {
+			return err
+		}
+		params, err := method.Wire(args)
+		if err != nil {
+			return err
+		}
+		if fault := method.Check(match.Values, params); fault != nil {
+			return fault
+		}
+		call.match, call.params = match, params
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	match, err := schema.Lookup(verb, path)
-	if err != nil {
-		return nil, err
-	}
-	method, err := match.Method()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.neverByToken(match); err != nil {
-		return nil, err
-	}
-	params, err := method.Wire(args)
-	if err != nil {
-		return nil, err
-	}
-	if fault := method.Check(match.Values, params); fault != nil {
-		return nil, fault
-	}
-	return &rawCall{match: match, path: apidoc.JoinPath(segments), params: params}, nil
-}
-
-// schema gives the API's schema to check calls against.
-func (c *Call) schema(context.Context) (*apidoc.Schema, error) {
-	return apidoc.Snapshot(apidoc.Newest)
+	return call, nil
 }
 
 // mask replaces the values of secret keys in an answer, as the overlay names

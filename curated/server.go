@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -37,6 +38,12 @@ type Options struct {
 	MaxTokens int
 	// MaxWait bounds how long one call waits for a task; 0 means DefaultMaxWait.
 	MaxWait time.Duration
+	// Hosts is what the transport connects to, in any form; it tells the kept
+	// schema files of clusters apart.
+	Hosts string
+	// CacheDir is a folder for files that may be lost at any time, such as the
+	// cluster's schema; empty keeps nothing beyond the process.
+	CacheDir string
 	// Cluster labels cursors and task ids; empty for the only cluster.
 	Cluster string
 	// Now is the clock; nil means time.Now.
@@ -57,6 +64,8 @@ type Server struct {
 	log    *slog.Logger
 	now    func() time.Time
 	held   privileges
+	// schemas has the schema of the cluster, once something has needed it.
+	schemas *clusterSchema
 }
 
 // New makes a server. The error names a toolset that does not exist.
@@ -83,6 +92,7 @@ func New(o Options) (*Server, error) {
 	s.gate = gate.New(o.Mode, policyOf, o.Transport)
 	s.rest = pverest.NewClient(s.gate)
 	s.api = generated.New(s.rest)
+	s.schemas = s.newClusterSchema(o.CacheDir)
 	for _, t := range registry() {
 		if slices.Contains(sets, t.toolset) && (t.class == apidoc.Read || s.gate.Mode() == gate.Full) {
 			s.tools = append(s.tools, t)
@@ -108,6 +118,8 @@ type Call struct {
 	// progress tells the client how far a task is, in percent, and its last log
 	// line; nil when nobody asked.
 	progress func(percent float64, line string)
+	// checkedBy is the schema that the call was checked by, if it was.
+	checkedBy atomic.Pointer[heldSchema]
 }
 
 // Result is the answer to a call of a tool.
@@ -171,12 +183,13 @@ func (s *Server) run(ctx context.Context, c *Call, t *entry, args json.RawMessag
 			o.Scope = render.Scope(t.name, s.o.Cluster, scopeOf(args)...)
 		}
 		var text string
-		if text, err = answer.render(o); err == nil {
+		if text, err = c.warned(answer).render(o); err == nil {
 			d, ok := answer.(doc)
 			return Result{Text: text, IsError: ok && d.failure}
 		}
 	}
-	return Result{Text: render.Cut("Error: "+s.explain(ctx, t.name, err), max(o.MaxTokens, render.MinTokens)), IsError: true}
+	note := c.disagreed(err)
+	return Result{Text: render.Cut("Error: "+s.explain(ctx, t.name, err)+note, max(o.MaxTokens, render.MinTokens)), IsError: true}
 }
 
 // scopeOf binds a cursor to the filters of a call: all arguments but those that

@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
@@ -44,7 +46,7 @@ func (f *connection) open() (s *curated.Server, close func(), err error) {
 			return nil, nil, err
 		}
 	}
-	s, err = connect(c)
+	s, err = connect(c, f.cacheDir())
 	if err != nil {
 		close()
 		return nil, nil, &useError{err}
@@ -52,8 +54,18 @@ func (f *connection) open() (s *curated.Server, close func(), err error) {
 	return s, close, nil
 }
 
+// cacheDir is where files are kept that may be lost at any time. The embedded
+// cluster is another one at every start, so nothing of it is kept.
+func (f *connection) cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if f.demo || err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "pve-mcp")
+}
+
 // connect puts transport and tools together. Nothing is sent yet.
-func connect(c *settings.Config) (*curated.Server, error) {
+func connect(c *settings.Config, cacheDir string) (*curated.Server, error) {
 	token, err := pverest.ParseTokenID(c.TokenID, c.TokenSecret)
 	if err != nil {
 		return nil, fmt.Errorf("PROXMOX_TOKEN_ID or PROXMOX_TOKEN_SECRET: %w", err)
@@ -71,6 +83,7 @@ func connect(c *settings.Config) (*curated.Server, error) {
 	}
 	return curated.New(curated.Options{
 		Version: version, Transport: transport, TokenID: c.TokenID, Mode: mode, Toolsets: c.Toolsets, MaxTokens: c.MaxTokens,
+		Hosts: strings.Join(c.Hosts, ","), CacheDir: cacheDir,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 }
