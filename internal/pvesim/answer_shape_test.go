@@ -44,7 +44,7 @@ func getAs(t testing.TB, s *Server, token, path string) (status int, reason stri
 func rowsOf(t testing.TB, envelope map[string]any) []map[string]any {
 	t.Helper()
 	list, ok := envelope["data"].([]any)
-	require.True(t, ok, "data is %T", envelope["data"])
+	require.True(t, ok, "no list: %.300v", envelope)
 	out := make([]map[string]any, len(list))
 	for i, x := range list {
 		out[i], ok = x.(map[string]any)
@@ -97,7 +97,7 @@ func TestEveryReadAnswers(t *testing.T) {
 		"/nodes/{node}/rrddata": "timeframe=hour", "/nodes/{node}/qemu/{vmid}/rrddata": "timeframe=day", "/nodes/{node}/lxc/{vmid}/rrddata": "timeframe=week", "/nodes/{node}/storage/{storage}/rrddata": "timeframe=month",
 		"/nodes/{node}/qemu/{vmid}/feature": "feature=snapshot", "/nodes/{node}/lxc/{vmid}/feature": "feature=clone",
 		"/nodes/{node}/qemu/{vmid}/cloudinit/dump": "type=user", "/nodes/{node}/qemu/{vmid}/agent/file-read": "file=/etc/hostname",
-		"/nodes/{node}/disks/smart": "disk=/dev/sda", "/nodes/{node}/vzdump/extractconfig": "volume=" + url.QueryEscape(string(firstBackup(w))),
+		"/nodes/{node}/scan/lvmthin": "vg=vmdata", "/nodes/{node}/disks/smart": "disk=/dev/sda", "/nodes/{node}/vzdump/extractconfig": "volume=" + url.QueryEscape(string(firstBackup(w))),
 	}
 	var keys []string
 	for k := range handlers {
@@ -145,6 +145,8 @@ func TestEveryReadAnswers(t *testing.T) {
 		case strings.Contains(template, "/replication"):
 			w.Replications = []*Replication{{ID: vm.ID.String() + "-0", Guest: vm.ID, Source: vm.Node, Target: "pve2", LastTry: 1}}
 			values["id"], values["node"] = vm.ID.String()+"-0", string(vm.Node)
+		case strings.Contains(template, "/notifications/"):
+			values["name"] = map[bool]string{true: "default-matcher", false: "mail-to-root"}[strings.Contains(template, "matchers")]
 		case strings.Contains(template, "/metrics/"):
 			values["id"] = "influx"
 		case strings.Contains(template, "/backup/"):

@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,9 @@ func (f *worldFile) world(root *jsonNode, now time.Time) (*World, error) {
 	}
 	return w, nil
 }
+
+// tokenName is what Proxmox takes as the name of a token (pve-access-control).
+var tokenName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]+$`)
 
 // builder is a world that is being made of a file.
 type builder struct {
@@ -403,6 +407,9 @@ func (b *builder) addAccess() error {
 		user, name := splitUser(t.ID)
 		if name == "" || a.Users[user] == nil {
 			return b.root.child("tokens").item(i).child("id").fault("%q is no token of a user who is there, such as root@pam!full", t.ID)
+		}
+		if !tokenName.MatchString(name) {
+			return b.root.child("tokens").item(i).child("id").fault("%q is no name of a token: two or more letters, digits and ._- are, beginning with a letter", name)
 		}
 		a.Tokens[t.ID] = &Token{Secret: t.Secret, Privsep: t.Privsep, Expire: t.Expire, Comment: t.Comment}
 	}

@@ -156,6 +156,7 @@ func TestWorldFileFaults(t *testing.T) {
 		{`{` + node + `,"ha":{"resources":[{"sid":"vm:100"}]}}`, 1, 0, "ha.resources[0].sid", "no guest 100"},
 		{`{` + node + `,"acl":[{"path":"/","who":"root@pam","role":"PVEAudit"}]}`, 1, 0, "acl[0].role", "did you mean PVEAuditor"},
 		{`{` + node + `,"tokens":[{"id":"a@pve!t"}]}`, 1, 0, "tokens[0].id", "no token of a user"},
+		{`{` + node + `,"tokens":[{"id":"root@pam!t"}]}`, 1, 0, "tokens[0].id", "no name of a token"},
 		{`{` + node + `,"faults":[{"kind":"slwo"}]}`, 1, 0, "faults[0]", "slwo"},
 		{`{` + node + `,"quorate":null}`, 1, 0, "quorate", "null"},
 		{`{` + node + `,"quorate":1}`, 1, 0, "quorate", "true or false"},
