@@ -1,5 +1,7 @@
 package apidoc
 
+import "fmt"
+
 // era is the release whose rules apply: major*1000+minor, as versionNumber
 // gives it. Rules that changed between releases ask it; a schema without a
 // readable version is taken for the newest.
@@ -19,3 +21,6 @@ func (e era) before(major, minor int) bool { return e != 0 && int(e) < major*100
 
 // beyond tells that the release is newer than what this package's facts are of.
 func (e era) beyond() bool { return e > newestEra }
+
+// String gives "9.2".
+func (e era) String() string { return fmt.Sprintf("%d.%d", int(e)/1000, int(e)%1000) }

@@ -26,7 +26,7 @@ var identFormats = map[string]format{
 	"pve-groupid":    {form: "a group name (letters, digits, . _ -)", ok: isGroupID},
 	"pve-roleid":     {form: "a role name (letters, digits, . _ -)", ok: rx(`[A-Za-z0-9._-]+`)},
 	"pve-poolid":     {form: "a pool name (letters, digits, . _ -; up to three levels joined by /)", ok: isPoolID},
-	"pve-priv":       {form: "a privilege", ok: isPrivilege, words: func(era) []string { return privilegeWords() }},
+	"pve-priv":       {form: "a privilege", ok: isPrivilege, words: privilegeWords},
 
 	"pve-sdn-fabric-id":      {form: "a fabric id (1 to 8 letters, digits or inner hyphens)", ok: rx(`(?i)[a-z0-9][a-z0-9-]{0,6}[a-z0-9]?`)},
 	"pve-replication-job-id": {form: "a replication job id (vmid-number, such as 100-0)", ok: isReplicationJob},
@@ -110,16 +110,20 @@ func isPoolID(e era, s string) bool {
 	return poolID(e, s) && (!e.before(8, 0) || strings.IndexByte(s, '/') < 0)
 }
 
-var (
-	privilegeWords = section("privilege")
-	privilegeSet   = wordSet("privilege")
-	privilegeShape = regexp.MustCompile(`\A[A-Z][A-Za-z]*(?:\.[A-Z][A-Za-z]*)+\z`)
-)
+var privilegeShape = regexp.MustCompile(`\A[A-Z][A-Za-z]*(?:\.[A-Z][A-Za-z]*)+\z`)
 
-// isPrivilege knows the list of 9.2; other releases have others.
+// isPrivilege knows the list of 9.2; other releases have others, of which only
+// the form is sure.
 func isPrivilege(e era, s string) bool {
-	return privilegeSet()[s] || (e.before(9, 0) || e.beyond()) && privilegeShape.MatchString(s)
+	for _, p := range privileges {
+		if p.name == s {
+			return true
+		}
+	}
+	return (e.before(9, 0) || e.beyond()) && privilegeShape.MatchString(s)
 }
+
+func privilegeWords(e era) []string { return Privileges(e.String()) }
 
 func isReplicationJob(_ era, s string) bool {
 	guest, number, ok := strings.Cut(chomp(s), "-")
