@@ -69,7 +69,9 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 			rows = append(rows, *r)
 		}
 	}
+	// An empty list is a list too: its columns may be asked for by name.
 	d := &render.Doc{}
+	d.Add(guestTable("guests", rows, false))
 	noun := kind.Noun()
 	switch {
 	case len(rows) > 0:
@@ -98,7 +100,6 @@ func (c *Call) listGuests(ctx context.Context, kind apidoc.GuestKind, in GuestLi
 		}
 		return doc{Doc: d}, nil
 	}
-	d.Add(guestTable("guests", rows, false))
 	return doc{Doc: d}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"pvemcp/apidoc"
 	"pvemcp/curated/gate"
+	"pvemcp/curated/gate/audit"
 	"pvemcp/curated/render"
 	"pvemcp/generated"
 	"pvemcp/internal/pverest"
@@ -32,6 +34,19 @@ type Options struct {
 	// errors suggest. The secret never comes here.
 	TokenID string
 	Mode    gate.Mode
+	// Approval is how consent to a change is given; empty means by flags.
+	Approval gate.Approval
+	// Protect are guests that nothing may change; Allow, if there are any rules,
+	// the only ones that may be changed.
+	Protect, Allow gate.Rules
+	// Shell opens what runs commands; empty means off. HostShell lets shells of
+	// hosts through although guests are protected.
+	Shell     gate.ShellMode
+	HostShell bool
+	// Audit is the log of changes. In full mode there must be one, or Unlogged,
+	// which is for the embedded cluster.
+	Audit    *audit.Log
+	Unlogged bool
 	// Toolsets are the groups to offer; empty means core and guests.
 	Toolsets []string
 	// MaxTokens is the budget of an answer; 0 means render.DefaultTokens.
@@ -89,7 +104,15 @@ func New(o Options) (*Server, error) {
 			return nil, fmt.Errorf("toolset %q does not exist; there are %s", set, strings.Join(Toolsets(), ", "))
 		}
 	}
-	s.gate = gate.New(o.Mode, policyOf, o.Transport)
+	var err error
+	s.gate, err = gate.Open(gate.Options{
+		Mode: o.Mode, Next: o.Transport, Policies: policyOf, Approval: o.Approval, Protect: o.Protect, Allow: o.Allow,
+		Shell: o.Shell, HostShell: o.HostShell, Audit: o.Audit, Unlogged: o.Unlogged, TokenID: o.TokenID, Cluster: o.Cluster,
+		Fault: func(err error) { s.log.Error("the outcome of a change could not be logged", "error", err) },
+	})
+	if err != nil {
+		return nil, err
+	}
 	s.rest = pverest.NewClient(s.gate)
 	s.api = generated.New(s.rest)
 	s.schemas = s.newClusterSchema(o.CacheDir)
@@ -118,6 +141,14 @@ type Call struct {
 	// progress tells the client how far a task is, in percent, and its last log
 	// line; nil when nobody asked.
 	progress func(percent float64, line string)
+	// args are the call's arguments as they came, for what is bound to them.
+	args json.RawMessage
+	// client names the program that calls, for the audit log.
+	client string
+	// canAsk: the client can put a question to a person. answer is what it
+	// brought back, nil at first.
+	canAsk bool
+	answer *answerOf
 	// checkedBy is the schema that the call was checked by, if it was.
 	checkedBy atomic.Pointer[heldSchema]
 }
@@ -126,6 +157,8 @@ type Call struct {
 type Result struct {
 	Text    string
 	IsError bool
+	// ask is a question to a person that must be answered first.
+	ask *question
 }
 
 // Call runs one tool, as the protocol would, for a shell or a test. An error of
@@ -135,7 +168,7 @@ func (s *Server) Call(ctx context.Context, name string, args json.RawMessage) (R
 	if t == nil {
 		return Result{}, s.noTool(name)
 	}
-	return s.run(ctx, &Call{Server: s, Tool: name}, t, args), nil
+	return s.run(ctx, &Call{Server: s, Tool: name, args: args, client: "command line"}, t, args), nil
 }
 
 // noTool explains an unknown name, or one that exists but is not offered.
@@ -166,7 +199,7 @@ func (s *Server) run(ctx context.Context, c *Call, t *entry, args json.RawMessag
 	budget := s.o.MaxTokens
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("a tool panicked", "tool", t.name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.log.Error("a tool panicked", "tool", t.name, "panic", panicText(p), "stack", string(debug.Stack()))
 			res = Result{Text: "Error: " + t.name + " failed by a fault of pve-mcp itself; nothing is known to have been changed. Its log on stderr has the details.", IsError: true}
 		}
 	}()
@@ -189,6 +222,10 @@ func (s *Server) run(ctx context.Context, c *Call, t *entry, args json.RawMessag
 		}
 	}
 	note := c.disagreed(err)
+	var ask *askError
+	if errors.As(err, &ask) {
+		return Result{ask: &ask.question}
+	}
 	return Result{Text: render.Cut("Error: "+s.explain(ctx, t.name, err)+note, max(o.MaxTokens, render.MinTokens)), IsError: true}
 }
 
@@ -224,6 +261,9 @@ func (s *Server) MCP() *mcp.Server {
 	for _, t := range s.tools {
 		m.AddTool(t.tool(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			r := s.run(ctx, s.callOf(ctx, t, req), t, req.Params.Arguments)
+			if r.ask != nil {
+				return r.ask.inputs(), nil
+			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Text}}, IsError: r.IsError}, nil
 		})
 	}
@@ -233,7 +273,13 @@ func (s *Server) MCP() *mcp.Server {
 
 // callOf makes the Call of a request over the protocol.
 func (s *Server) callOf(ctx context.Context, t *entry, req *mcp.CallToolRequest) *Call {
-	c := &Call{Server: s, Tool: t.name}
+	c := &Call{Server: s, Tool: t.name, args: req.Params.Arguments, answer: readAnswer(req.Params)}
+	if info := req.ClientInfo(); info != nil {
+		c.client = strings.TrimSpace(render.Line(info.Name) + " " + render.Line(info.Version))
+	}
+	if can := req.ClientCapabilities(); can != nil {
+		c.canAsk = can.Elicitation != nil
+	}
 	if token := req.Params.GetProgressToken(); token != nil && req.Session != nil {
 		c.progress = func(percent float64, line string) {
 			err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: percent, Total: 100, Message: render.Line(line)})
@@ -251,7 +297,7 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("a request panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				s.log.Error("a request panicked", "method", method, "panic", panicText(p), "stack", string(debug.Stack()))
 				res, err = nil, errors.New("internal fault of pve-mcp; its log on stderr has the details")
 			}
 		}()
@@ -261,6 +307,16 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// panicText is what the log says of a panic. Only the runtime's own words are
+// sure to hold no secret; of another value its type is told, and the stack says
+// where it was made.
+func panicText(p any) string {
+	if e, ok := p.(runtime.Error); ok {
+		return e.Error()
+	}
+	return fmt.Sprintf("a %T", p)
 }
 
 // tool is the declaration that the client sees.

@@ -111,6 +111,7 @@ func (c *Call) listStorage(ctx context.Context, in StorageArgs) (doc, error) {
 	}
 	d := &render.Doc{}
 	if len(rows) == 0 {
+		d.Add(storageTable(kept))
 		d.Summaryf("No storage is visible.")
 		d.Hintf("If there should be some, the token probably lacks Datastore.Audit. %s", c.grantLine("/storage", []string{"Datastore.Audit"}))
 		return doc{Doc: d}, nil

@@ -115,13 +115,13 @@ func (c *Call) listTasks(ctx context.Context, in TasksArgs) (doc, error) {
 			parts = append(parts, fmt.Sprintf("%d %s", count[k], k))
 		}
 	}
+	d.Add(taskTable(rows))
 	if len(rows) == 0 {
 		d.Summaryf("No task matches (%s).", what)
 		d.Hintf("That is no proof that there was none: lists are windows, and a token without Sys.Audit sees no other user's tasks. %s", c.grantLine("/nodes", []string{"Sys.Audit"}))
 		return doc{Doc: d}, nil
 	}
 	d.Summaryf("%s (%s); %s. Times are UTC.", render.FormatCount(len(rows), "task"), strings.Join(parts, ", "), what)
-	d.Add(taskTable(rows))
 	return doc{Doc: d}, nil
 }
 
