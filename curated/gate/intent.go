@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -33,6 +34,11 @@ type Intent struct {
 	Policy apidoc.Policy
 	// Class is the policy's class, raised by the parameters.
 	Class apidoc.Class
+
+	values  []apidoc.PathValue // of the path
+	judged  bool               // the overlay knows the method, or it is a plain read
+	command bool               // not a call of the API: see NewCommand
+	guest   apidoc.VMID        // of a command: where it runs; 0 is the host
 }
 
 // String gives "VERB /path".
@@ -53,6 +59,12 @@ func NewIntent(policies Policies, verb, path string, params map[string][]string)
 	if err != nil {
 		return nil, err
 	}
+	for _, segment := range segments {
+		// Proxmox gives them no meaning, but what stands in between might.
+		if segment == "." || segment == ".." {
+			return nil, fmt.Errorf("path %.80q: the segment %q has no meaning in the API", path, segment)
+		}
+	}
 	in := &Intent{Verb: v, Path: "/" + strings.Join(segments, "/"), Params: map[string][]string{}}
 	for name, values := range params {
 		in.Params[name] = values
@@ -63,7 +75,7 @@ func NewIntent(policies Policies, verb, path string, params map[string][]string)
 		in.Policy.Class = apidoc.Destroy
 		return in, nil
 	}
-	in.Template = match.Path
+	in.Template, in.values = match.Path, match.Values
 	for _, pv := range match.Values {
 		// The path's value and a parameter of the same name must be equal for
 		// Proxmox; the gate looks at both.
@@ -72,13 +84,58 @@ func NewIntent(policies Policies, verb, path string, params map[string][]string)
 	policy, judged := policies(v, match.Path)
 	switch {
 	case judged:
-		in.Policy = *policy
+		in.Policy, in.judged = *policy, true
 	case v.Reads():
-		in.Policy.Class = apidoc.Read
+		in.Policy.Class, in.judged = apidoc.Read, true
 	default:
 		in.Policy.Class = apidoc.Destroy
 	}
 	in.Class = in.Policy.ClassOf(in.Params)
+	return in, nil
+}
+
+// Command is something that is done over SSH, for which the API has no method.
+type Command struct {
+	Node  apidoc.Node
+	Guest apidoc.VMID // it runs inside this guest; 0: on the host
+	// Name says what is done, such as "run" or "zfs-send"; it binds the grant.
+	Name string
+	// Params are what it is given, as far as its policy asks for them: the
+	// command line under "command", guests, volumes.
+	Params map[string][]string
+	// Policy is what the tool declares: class, raising rules, what its
+	// parameters name, which are secret.
+	Policy apidoc.Policy
+}
+
+// SSH is the verb of commands.
+const SSH apidoc.Verb = "SSH"
+
+// NewCommand judges a command as [NewIntent] judges a call. The error says that
+// it names no node or has no class that a command can have.
+func NewCommand(c Command) (*Intent, error) {
+	if _, err := apidoc.ParseNode(string(c.Node)); err != nil {
+		return nil, err
+	}
+	if c.Policy.Class.Rank() < 0 {
+		return nil, fmt.Errorf("command %.40q has no class", c.Name)
+	}
+	segments := []string{"nodes", string(c.Node)}
+	params := map[string][]string{}
+	for name, values := range c.Params {
+		params[name] = values
+	}
+	params["node"] = append([]string{string(c.Node)}, params["node"]...)
+	in := &Intent{Verb: SSH, Params: params, Policy: c.Policy, judged: true, command: true, guest: c.Guest}
+	if c.Guest != 0 {
+		segments = append(segments, c.Guest.String())
+		params["vmid"] = append([]string{c.Guest.String()}, params["vmid"]...)
+		in.values = append(in.values, apidoc.PathValue{Name: "vmid", Value: c.Guest.String()})
+	}
+	in.values = append(in.values, apidoc.PathValue{Name: "node", Value: string(c.Node)})
+	in.Path = "/" + strings.Join(append(segments, c.Name), "/")
+	in.Template = in.Path
+	in.Class = c.Policy.ClassOf(params)
 	return in, nil
 }
 
@@ -98,52 +155,63 @@ func findMethod(verb apidoc.Verb, path string) (apidoc.Match, bool) {
 	return apidoc.Match{}, false
 }
 
-// requestIntent reads the intent from a request as it would go over the wire.
-func requestIntent(policies Policies, req *http.Request) (*Intent, error) {
+// requestIntent reads the intent from a request as it would go over the wire,
+// and gives the body that it read, nil for none.
+func requestIntent(policies Policies, req *http.Request) (*Intent, []byte, error) {
 	path, ok := strings.CutPrefix(req.URL.EscapedPath(), apiPrefix)
 	if !ok {
-		return nil, fmt.Errorf("path %.80q is not below %s", req.URL.EscapedPath(), apiPrefix)
+		return nil, nil, fmt.Errorf("path %.80q is not below %s", req.URL.EscapedPath(), apiPrefix)
 	}
 	if path == "" {
 		path = "/"
 	}
 	params, err := url.ParseQuery(req.URL.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("query: %w", err)
+		return nil, nil, fmt.Errorf("query: %w", err)
 	}
+	var body []byte
 	if req.Body != nil && req.Body != http.NoBody {
-		form, err := readForm(req)
+		if body, err = readBody(req); err != nil {
+			return nil, nil, err
+		}
+		form, err := url.ParseQuery(string(body))
 		if err != nil {
-			return nil, err
+			return nil, nil, fmt.Errorf("form: %w", err)
 		}
 		for name, values := range form {
 			params[name] = append(params[name], values...)
 		}
 	}
-	return NewIntent(policies, req.Method, path, params)
+	in, err := NewIntent(policies, req.Method, path, params)
+	return in, body, err
 }
 
-// readForm reads a copy of the body; what can't be read can't be judged.
-func readForm(req *http.Request) (url.Values, error) {
+// readBody reads the body; what can't be read can't be judged.
+func readBody(req *http.Request) ([]byte, error) {
 	if ct := req.Header.Get("Content-Type"); ct != "application/x-www-form-urlencoded" {
 		return nil, fmt.Errorf("a body of type %.60q can't be judged", ct)
 	}
-	if req.GetBody == nil {
-		return nil, fmt.Errorf("a body that can't be read twice can't be judged")
-	}
-	body, err := req.GetBody()
+	body, err := io.ReadAll(io.LimitReader(req.Body, maxForm+1))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(body, maxForm+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxForm {
+	if len(body) > maxForm {
 		return nil, fmt.Errorf("a body of more than %d bytes, which Proxmox does not take", maxForm)
 	}
-	return url.ParseQuery(string(text))
+	return body, nil
+}
+
+// judgedRequest is the request with the body that was judged and no other,
+// which can be read again for another host.
+func judgedRequest(req *http.Request, body []byte) *http.Request {
+	if body == nil {
+		return req
+	}
+	out := req.WithContext(req.Context())
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	out.ContentLength = int64(len(body))
+	return out
 }
 
 // fingerprint binds a grant to exactly one call.
