@@ -62,7 +62,7 @@ func (c *call) rows(list []object) rawJSON {
 
 // ordered answers with a list as it is; only its objects' members change places.
 func (c *call) ordered(list []object) rawJSON {
-	dst := make([]byte, 0, 64+len(list)*256)
+	dst := make([]byte, 0, 64+len(list)*384)
 	dst = append(dst, '[')
 	for i, o := range list {
 		if i > 0 {
@@ -153,7 +153,7 @@ func appendValue(dst []byte, value any, r *rand.Rand) []byte {
 	case rawJSON:
 		return append(dst, v...)
 	}
-	b, err := json.Marshal(value)
+	b, err := marshal(value)
 	if err != nil {
 		// Only values made in this package come here; one that can't be
 		// written is its mistake, and null would hide it.

@@ -265,18 +265,18 @@ func TestConfigsAndStorages(t *testing.T) {
 	}
 	assert.Equal(t, map[string]any{"2026_11_29": "keep", "2026_11_28": "remove", "2026_10_28": "protected"}, marks)
 	for path, want := range map[string]string{
-		"/nodes/n1/storage/nope/status":        "400 Parameter verification failed.",
-		"/nodes/n1/storage/off/content":        "500 storage 'off' is disabled",
-		"/nodes/n1/storage/dead/content":       "500 storage 'dead' is not online",
-		"/storage/nope":                        "500 storage 'nope' does not exist",
-		"/nodes/n1/qemu/102/config":            "500 Configuration file 'nodes/n1/qemu-server/102.conf' does not exist",
-		"/nodes/n1/lxc/999/config":             "500 Configuration file 'nodes/n1/lxc/999.conf' does not exist",
-		"/nodes/n1/qemu/100/agent/info":        "500 QEMU guest agent is not running",
-		"/nodes/n1/qemu/105/agent/info":        "500 No QEMU guest agent configured",
-		"/nodes/n1/qemu/101/migrate":           "500 VM is locked (backup)",
-		"/nodes/n1/ceph/status":                "500 binary not installed: /usr/bin/ceph-mon",
-		"/cluster/nextid?vmid=100":             "400 Parameter verification failed.",
-		"/nodes/n1/tasks/foo/status":           "400 Parameter verification failed.",
+		"/nodes/n1/storage/nope/status":         "400 Parameter verification failed.",
+		"/nodes/n1/storage/off/content":         "500 storage 'off' is disabled",
+		"/nodes/n1/storage/dead/content":        "500 storage 'dead' is not online",
+		"/storage/nope":                         "500 storage 'nope' does not exist",
+		"/nodes/n1/qemu/102/config":             "500 Configuration file 'nodes/n1/qemu-server/102.conf' does not exist",
+		"/nodes/n1/lxc/999/config":              "500 Configuration file 'nodes/n1/lxc/999.conf' does not exist",
+		"/nodes/n1/qemu/100/agent/info":         "500 QEMU guest agent is not running",
+		"/nodes/n1/qemu/105/agent/info":         "500 No QEMU guest agent configured",
+		"/nodes/n1/qemu/101/migrate":            "500 VM is locked (backup)",
+		"/nodes/n1/ceph/status":                 "500 binary not installed: /usr/bin/ceph-mon",
+		"/cluster/nextid?vmid=100":              "400 Parameter verification failed.",
+		"/nodes/n1/tasks/foo/status":            "400 Parameter verification failed.",
 		"/nodes/n1/qemu/100/config?snapshot=xx": "500 snapshot 'xx' does not exist",
 	} {
 		status, reason, _ := get(t, s, path)

@@ -81,7 +81,18 @@ func mac(r *rand.Rand) string {
 // uuid gives a random one of version 4.
 func uuid(r *rand.Rand) string {
 	a, b := r.Uint64(), r.Uint64()
-	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0x3fff|0x8000, b&0xffffffffffff)
+	a = a&^0xf000 | 0x4000
+	b = b&^(3<<62) | 1<<63
+	text := make([]byte, 0, 36)
+	for i, v := range [...]uint64{a, b} {
+		for shift := 60; shift >= 0; shift -= 4 {
+			text = append(text, "0123456789abcdef"[v>>shift&15])
+			if at := i*64 + 60 - shift; at == 28 || at == 44 || at == 60 || at == 76 {
+				text = append(text, '-')
+			}
+		}
+	}
+	return string(text)
 }
 
 // hex of n digits.

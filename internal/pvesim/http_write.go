@@ -103,7 +103,10 @@ func firstLine(s string) string {
 
 func compress(body []byte) []byte {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		return body
+	}
 	if _, err := z.Write(body); err != nil || z.Close() != nil {
 		return body
 	}
@@ -170,8 +173,25 @@ func render(format string, status int, reason string, envelope map[string]any) (
 	return p, nil
 }
 
-// marshal is encoding/json without the escaping of <, > and &.
+// marshal is encoding/json without the escaping of <, > and &. Data that is
+// written already goes in as it is: encoding/json would read all of it again.
 func marshal(v any) ([]byte, error) {
+	if envelope, ok := v.(map[string]any); ok {
+		if data, ok := envelope["data"].(rawJSON); ok {
+			dst := make([]byte, 0, len(data)+64)
+			for _, k := range sortedKeys(envelope) {
+				part, err := []byte(data), error(nil)
+				if k != "data" {
+					if part, err = marshal(envelope[k]); err != nil {
+						return nil, err
+					}
+				}
+				dst = append(append(appendString(append(dst, ','), k), ':'), part...)
+			}
+			dst[0] = '{'
+			return append(dst, '}'), nil
+		}
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -17,7 +17,8 @@ type entry struct{ key, value string }
 
 // NewConfig makes a configuration of key, value, key, value…
 func NewConfig(pairs ...string) Config {
-	var c Config
+	// Room for what is set later: most configurations grow by a few keys.
+	c := Config{entries: make([]entry, 0, len(pairs)/2+8)}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		c.Set(pairs[i], pairs[i+1])
 	}
