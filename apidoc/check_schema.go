@@ -2,7 +2,6 @@ package apidoc
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -130,21 +129,6 @@ func (c *checker) valueIn(v value, p *Property, at, name, instance string, typed
 		}
 		c.scalar(v, p, at, name)
 	}
-}
-
-// anyOf tries alternatives that no sibling selects; the first that fits
-// counts, and if none does, all their faults.
-func (c *checker) anyOf(v value, alternatives []*Property, at string) {
-	var all []Fault
-	for i, alt := range alternatives {
-		try := checker{era: c.era, verb: c.verb, path: c.path, suggested: c.suggested, depth: c.depth}
-		try.value(v, alt, "", fmt.Sprintf("%s.oneOf[%d]", at, i), "", false, nil)
-		if len(try.faults) == 0 {
-			return
-		}
-		all = append(all, try.faults...)
-	}
-	c.faults = append(c.faults, all...)
 }
 
 // typeFault gives the reason why a value is not of the declared type, or "".
@@ -291,163 +275,6 @@ func knownVariant(q *Property, instance string) bool {
 		}
 	}
 	return false
-}
-
-func (c *checker) unknown(p *Property, at, name string, collect unknowns) {
-	if at == "" && c.isPathValue(name) {
-		return // the server's router put it there; the schema forgot it
-	}
-	key := join(at, name)
-	before := len(c.faults)
-	if q, index := indexed(p.Properties, name); q != nil && index < 0 {
-		base := strings.TrimRight(name, "0123456789")
-		reason := "unknown parameter; " + base + " takes a number without leading zeros"
-		if last, ok := lastIndex[base]; ok {
-			reason = fmt.Sprintf("unknown parameter; %s goes from %s0 to %s%d", base, base, base, last)
-		}
-		c.fault(key, FaultUnknown, reason)
-	} else {
-		word := "unknown parameter"
-		if c.inString {
-			word = "unknown key"
-		}
-		c.fault(key, FaultUnknown, word)
-		if c.suggested < maxSuggestions {
-			c.suggest(name, suggestable(p, name))
-		}
-	}
-	if collect != nil {
-		collect[key] = c.faults[before]
-		c.faults = c.faults[:before]
-	}
-}
-
-func (c *checker) isPathValue(name string) bool {
-	for _, pv := range c.pathValues {
-		if pv.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// suggestable lists names as one would write them instead of wrong: net[n] as
-// net3 for nett3.
-func suggestable(p *Property, wrong string) []string {
-	number := wrong[len(strings.TrimRight(wrong, "0123456789")):]
-	names := make([]string, 0, len(p.Properties))
-	for name := range p.Properties {
-		if base, ok := strings.CutSuffix(name, "[n]"); ok {
-			if name = base + number; member(p.Properties, name) == nil {
-				name = base + "0"
-			}
-		}
-		names = append(names, name)
-	}
-	return names
-}
-
-// allOf checks an object against every member; a key that all members do not
-// know is unknown.
-func (c *checker) allOf(v value, p *Property, at string, collect unknowns) {
-	var common unknowns
-	for i, part := range p.AllOf {
-		found := unknowns{}
-		c.value(v, part, "", at, "", false, found)
-		if i == 0 {
-			common = found
-			continue
-		}
-		for key := range common {
-			if _, ok := found[key]; !ok {
-				delete(common, key)
-			}
-		}
-	}
-	for key, f := range common {
-		if collect != nil {
-			collect[key] = f
-			continue
-		}
-		c.faults = append(c.faults, f)
-		if !strings.Contains(f.Reason, ";") {
-			name := strings.TrimPrefix(key, at+".")
-			names := allNames(p, name)
-			slices.Sort(names)
-			c.suggest(name, slices.Compact(names))
-		}
-	}
-}
-
-// allNames lists the names that any part of a schema declares.
-func allNames(p *Property, wrong string) []string {
-	names := suggestable(p, wrong)
-	for _, part := range p.AllOf {
-		names = append(names, allNames(part, wrong)...)
-	}
-	for _, part := range p.OneOf {
-		names = append(names, allNames(part, wrong)...)
-	}
-	return names
-}
-
-// variants checks an object whose schema is selected by one of its keys.
-func (c *checker) variants(given map[string]value, p *Property, at string, collect unknowns) {
-	key := p.TypeProperty
-	t := given[key]
-	allUnknown := func() {
-		for name := range given {
-			if name != key {
-				c.unknown(&Property{}, at, name, collect)
-			}
-		}
-	}
-	if t.kind == undefined {
-		allUnknown()
-		if !p.Optional {
-			c.fault(join(at, key), FaultMissing, "missing, but it says which parameters apply"+expected(p.TypePropertySchema))
-		}
-		return
-	}
-	before := len(c.faults)
-	c.value(t, p.TypePropertySchema, at, key, "", false, nil)
-	if len(c.faults) > before {
-		allUnknown()
-		return
-	}
-	for _, variant := range p.OneOf {
-		if variant.InstanceType == t.word() {
-			prefix := "oneOf[" + t.word() + "]"
-			if at != "" {
-				prefix = at + "." + prefix
-			}
-			c.variant(given, variant, prefix, at, key, collect)
-			return
-		}
-	}
-	c.fault(at, FaultVariant, show(t.word())+" is no variant of "+key)
-}
-
-// variant checks an object against the selected schema. Faults are keyed by
-// the variant, unknown keys by the object that they stand in.
-func (c *checker) variant(given map[string]value, p *Property, prefix, at, key string, collect unknowns) {
-	if !p.HasProperties {
-		return
-	}
-	found := unknowns{}
-	c.object(given, p, prefix, key, found)
-	for name, f := range found {
-		plain := join(at, strings.TrimPrefix(name, prefix+"."))
-		if c.isPathValue(plain) && at == "" {
-			continue
-		}
-		if collect == nil {
-			c.faults = append(c.faults, f)
-			continue
-		}
-		f.Param = plain
-		collect[plain] = f
-	}
 }
 
 // scalar runs the tests of a text in Proxmox's order; the first that fails
