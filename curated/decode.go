@@ -239,7 +239,7 @@ func (f *argField) assign(v reflect.Value, raw json.RawMessage) error {
 				dec.UseNumber()
 			}
 		}
-		if err := dec.Decode(v.Addr().Interface()); err != nil {
+		if err := dec.Decode(v.Addr().Interface()); err != nil || dec.More() {
 			return badArg(f.name, "an object is needed")
 		}
 	default:
