@@ -132,7 +132,7 @@ func paramChange(older, newer *apidoc.Property) string {
 	if older.Optional != newer.Optional {
 		add("%s", map[bool]string{true: "was required", false: "was optional"}[newer.Optional])
 	}
-	if a, b := without(newer.Enum, older.Enum), without(older.Enum, newer.Enum); len(newer.Enum) > 0 && len(older.Enum) > 0 {
+	if a, b := onlyIn(newer.Enum, older.Enum), onlyIn(older.Enum, newer.Enum); len(newer.Enum) > 0 && len(older.Enum) > 0 {
 		if len(a) > 0 {
 			add("also %s", cutList(a, 4))
 		}
@@ -216,7 +216,7 @@ func deref(s *string) string {
 	return *s
 }
 
-func without(a, b []string) []string {
+func onlyIn(a, b []string) []string {
 	var out []string
 	for _, s := range a {
 		if !slices.Contains(b, s) {

@@ -2,6 +2,7 @@ package curated
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,10 +187,32 @@ func (s *Server) judge(ctx context.Context, h *holdings, m *apidoc.Method, versi
 			j.open = append(j.open, n)
 		}
 	}
+	j.missing = withoutImplied(j.missing)
 	if v.OK && m.Permission.Check != nil {
 		j.paths = append(j.paths, exprPaths(m.Permission.Check, params)...)
 	}
 	return j
+}
+
+// withoutImplied drops demands for one of several privileges where another
+// demand wants one of them anyway.
+func withoutImplied(needs []apidoc.Need) []apidoc.Need {
+	implied := func(n apidoc.Need) bool {
+		if !n.Any || len(n.And) > 0 {
+			return false
+		}
+		return slices.ContainsFunc(needs, func(o apidoc.Need) bool {
+			return !o.Any && len(o.Or) == 0 && o.Path == n.Path &&
+				slices.ContainsFunc(o.Privs, func(p string) bool { return slices.Contains(n.Privs, p) })
+		})
+	}
+	var out []apidoc.Need
+	for _, n := range needs {
+		if !implied(n) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // answerTo is an answer that may be unknown.

@@ -108,8 +108,16 @@ func (s *Server) forbiddenFor(e *pverest.Error, said string, missing []apidoc.Ne
 			words = append(words, fmt.Sprintf("and %d more", len(missing)-4))
 		}
 	}
-	text := fmt.Sprintf("%s is forbidden: the token %s lacks %s (403 %s).", e.Op, s.o.TokenID, strings.Join(words, "; "), said)
-	text = strings.Replace(text, "the token  lacks", "the token lacks", 1)
+	if e.PermPath == "" {
+		said = " (403 " + said + ")" // else all that it names is in the words
+	} else {
+		said = ""
+	}
+	who := "the token"
+	if s.o.TokenID != "" {
+		who += " " + s.o.TokenID
+	}
+	text := fmt.Sprintf("%s is forbidden: %s lacks %s%s.", e.Op, who, strings.Join(words, "; "), said)
 	if root {
 		text += " What is root@pam's no grant can give: leave it out, or make that change as root@pam in the web interface or on a node."
 	}
