@@ -20,10 +20,10 @@ type BackupArgs struct {
 	Prune     bool   `json:"prune,omitempty" jsonschema:"description=apply the storage's retention after it"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a BackupArgs) options() shapeOptions { return a.Shape.options() }
+func (a BackupArgs) options() shapeOptions { return a.Budget.options() }
 
 var backupTool = Tool[BackupArgs, doc]{
 	Name: "pve_backup", Toolset: "guests", Class: apidoc.Destroy,
@@ -78,10 +78,10 @@ type RestoreArgs struct {
 	Start   bool   `json:"start,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a RestoreArgs) options() shapeOptions { return a.Shape.options() }
+func (a RestoreArgs) options() shapeOptions { return a.Budget.options() }
 
 var restoreTool = Tool[RestoreArgs, doc]{
 	Name: "pve_restore", Toolset: "guests", Class: apidoc.Destroy,

@@ -62,9 +62,14 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 	}
 	// All steps are granted before the first is sent, so that a change is not
 	// left half done for want of a flag.
+	ctx = gate.WithCaller(ctx, gate.Caller{Tool: c.Tool, Client: c.client, Reason: w.Reason})
+	consent, err := c.consent(ctx, ch, intents, w)
+	if err != nil {
+		return doc{}, err
+	}
 	granted := make([]context.Context, len(ch.steps))
 	for i, in := range intents {
-		g, err := c.gate.Grant(ctx, in, w.consent())
+		g, err := c.gate.Grant(ctx, in, consent)
 		if err != nil {
 			return doc{}, err
 		}
@@ -224,9 +229,9 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 	}
 	kv.Set("class", render.Str(classText(class)))
 	kv.Set("because", strCell(true, strings.Join(raised, "; ")))
-	needs := "confirm=true"
-	if class.Rank() >= apidoc.Destroy.Rank() {
-		needs += " and i_understand_data_loss=true"
+	needs, err := c.needs(ctx, d, ch, intents)
+	if err != nil {
+		return doc{}, err
 	}
 	kv.Set("needs", render.Str(needs))
 	var notes []string
@@ -256,6 +261,42 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 	return doc{Doc: d}, nil
 }
 
+// needs says what lets the change through, and issues the plan in plan mode. A
+// call that no consent can let through ends the dry run with its refusal.
+func (c *Call) needs(ctx context.Context, d *render.Doc, ch *change, intents []*gate.Intent) (string, error) {
+	confirm, dataLoss := false, false
+	for _, in := range intents {
+		if err := c.gate.Check(ctx, in); err != nil {
+			return "", err
+		}
+		cf, dl := in.Needs()
+		confirm, dataLoss = confirm || cf, dataLoss || dl
+	}
+	var flags []string
+	if confirm {
+		flags = append(flags, "confirm=true")
+	}
+	if dataLoss {
+		flags = append(flags, "i_understand_data_loss=true")
+	}
+	switch c.gate.Approval() {
+	case gate.ByPlan:
+		hash, err := gate.HashArgs(c.args)
+		if err != nil {
+			return "", err
+		}
+		token, expires, err := c.gate.IssuePlan(ctx, c.Tool, hash, ch.seen, intents)
+		if err != nil {
+			return "", err
+		}
+		flags = append(flags, "plan="+token)
+		d.Hintf("The plan works once, for exactly these arguments, until %s UTC, and only while what was read stays as it is.", expires.UTC().Format("15:04"))
+	case gate.ByAsk:
+		flags = []string{"a person's consent, which is asked for when the call is made"}
+	}
+	return strings.Join(flags, " and "), nil
+}
+
 func dashed(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
@@ -271,12 +312,9 @@ func callBlock(i, of int, in *gate.Intent, call *rawCall) *render.KV {
 		kv.ID, kv.Heading = fmt.Sprintf("call%d", i+1), fmt.Sprintf("Call %d of %d", i+1, of)
 	}
 	kv.Set(string(in.Verb), render.Str(in.Path))
+	masked := in.Masked()
 	for _, name := range sortedParams(call.params) {
-		value := strings.Join(call.params[name], " ")
-		if in.Policy.Secret(name) {
-			value = "(hidden)"
-		}
-		kv.Set(name, render.Str(value))
+		kv.Set(name, render.Str(strings.Join(masked[name], " ")))
 	}
 	return kv
 }

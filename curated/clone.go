@@ -20,10 +20,10 @@ type CloneArgs struct {
 	Pool     string `json:"pool,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a CloneArgs) options() shapeOptions { return a.Shape.options() }
+func (a CloneArgs) options() shapeOptions { return a.Budget.options() }
 
 var cloneTool = Tool[CloneArgs, doc]{
 	Name: "pve_clone", Toolset: "guests", Class: apidoc.Change,

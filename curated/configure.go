@@ -23,10 +23,10 @@ type ConfigureArgs struct {
 	CloudInit bool           `json:"cloudinit,omitempty" jsonschema:"description=rebuild the cloud-init drive"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a ConfigureArgs) options() shapeOptions { return a.Shape.options() }
+func (a ConfigureArgs) options() shapeOptions { return a.Budget.options() }
 
 var configureTool = Tool[ConfigureArgs, doc]{
 	Name: "pve_configure", Toolset: "guests", Class: apidoc.Destroy,

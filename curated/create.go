@@ -25,10 +25,10 @@ type CreateArgs struct {
 	Params   map[string]any `json:"params,omitempty" jsonschema:"description=any further API parameter"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a CreateArgs) options() (o shapeOptions) { return a.Shape.options() }
+func (a CreateArgs) options() shapeOptions { return a.Budget.options() }
 
 var createTool = Tool[CreateArgs, doc]{
 	Name: "pve_create", Toolset: "guests", Class: apidoc.Change,

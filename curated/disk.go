@@ -19,10 +19,10 @@ type DiskArgs struct {
 	DeleteSource bool   `json:"delete_source,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a DiskArgs) options() shapeOptions { return a.Shape.options() }
+func (a DiskArgs) options() shapeOptions { return a.Budget.options() }
 
 var diskTool = Tool[DiskArgs, doc]{
 	Name: "pve_disk", Toolset: "guests", Class: apidoc.Destroy,

@@ -24,6 +24,7 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 		check   *apidoc.CheckError
 		missing *NotFoundError
 		part    *partError
+		wire    *apidoc.WireError
 		rest    *pverest.Error
 	)
 	switch {
@@ -39,6 +40,8 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 		return s.explainLookup(lookup)
 	case errors.As(err, &check):
 		return s.explainCheck(check)
+	case errors.As(err, &wire):
+		return wire.Error() + ". Nothing was sent."
 	case errors.As(err, &missing):
 		return missing.Error()
 	case errors.As(err, &rest):
@@ -73,11 +76,45 @@ func explainRefusal(r *gate.Refusal) string {
 		}
 		return fmt.Sprintf("%s was not made: %s. If the user wants exactly that, repeat with confirm=true and i_understand_data_loss=true.", r.Op, why)
 	case gate.ShellClosed:
-		return fmt.Sprintf("%s runs commands or opens a console, which this server does not allow. Nothing was sent.", r.Op)
+		return fmt.Sprintf("%s runs commands or opens a console, which this server does not allow. Nothing was sent. Only its user can change that, with PROXMOX_SHELL.", r.Op)
+	case gate.HostShellClosed:
+		return fmt.Sprintf("%s opens a shell on a node, which could get around the protection of guests. Nothing was sent. Only the server's user can change that, with PROXMOX_HOST_SHELL=unprotected.", r.Op)
+	case gate.NeedsPlan:
+		return fmt.Sprintf("%s was not made: this server wants a plan. Call with dry_run=true, check what it shows, and repeat with the plan token that it gives.", r.Op)
+	case gate.NeedsPerson:
+		return fmt.Sprintf("%s was not made: this server wants a person's consent to each change, and this client can't put a question to one (it lacks elicitation). Nothing was sent.", r.Op)
+	case gate.Protected:
+		return fmt.Sprintf("%s is refused: it touches %s, which the rule %s protects (named by %s). Nothing was sent. No flag helps; only the server's user can change PROXMOX_PROTECT.", r.Op, touchedBy(r), r.Rule, viaOf(r))
+	case gate.NotAllowed:
+		return fmt.Sprintf("%s is refused: %s is not among what PROXMOX_ALLOW lets be changed (named by %s). Nothing was sent. No flag helps.", r.Op, touchedBy(r), viaOf(r))
+	case gate.NotKnown:
+		return fmt.Sprintf("%s is refused: whether it touches a protected guest could not be found out (%v). Nothing was sent.", r.Op, r.Err)
+	case gate.NotLogged:
+		return fmt.Sprintf("%s was not made, because it could not be written to the audit log (%v). Nothing was sent.", r.Op, r.Err)
+	case gate.PlanUnknown, gate.PlanExpired, gate.PlanUsed, gate.PlanOther, gate.PlanStale:
+		why := string(r.Kind)
+		if r.Err != nil {
+			why += ": " + r.Err.Error()
+		}
+		return fmt.Sprintf("Nothing was changed: %s. Call with dry_run=true again for a new plan.", why)
 	case gate.NoGrant:
 		return fmt.Sprintf("%s was not made: it is not the call that was confirmed. Nothing was sent.", r.Op)
 	}
 	return r.Error() + ". Nothing was sent."
+}
+
+func touchedBy(r *gate.Refusal) string {
+	if r.Guest != 0 {
+		return "guest " + r.Guest.String()
+	}
+	return "what it names"
+}
+
+func viaOf(r *gate.Refusal) string {
+	if r.Via == "" {
+		return "the call as a whole"
+	}
+	return r.Via
 }
 
 func (s *Server) explainLookup(e *apidoc.LookupError) string {

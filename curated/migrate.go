@@ -24,10 +24,10 @@ type MigrateArgs struct {
 	TargetStorage  string `json:"targetstorage,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a MigrateArgs) options() render.Options { return a.Shape.options() }
+func (a MigrateArgs) options() render.Options { return a.Budget.options() }
 
 var migrateTool = Tool[MigrateArgs, doc]{
 	Name: "pve_migrate", Toolset: "core", Class: apidoc.Disrupt,

@@ -20,10 +20,10 @@ type VMActionArgs struct {
 	ToDisk  bool   `json:"to_disk,omitempty" jsonschema:"description=suspend: hibernate"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a VMActionArgs) options() render.Options { return a.Shape.options() }
+func (a VMActionArgs) options() render.Options { return a.Budget.options() }
 
 // ContainerActionArgs are the arguments of pve_lxc_action.
 type ContainerActionArgs struct {
@@ -33,10 +33,10 @@ type ContainerActionArgs struct {
 	Force   bool   `json:"force,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a ContainerActionArgs) options() render.Options { return a.Shape.options() }
+func (a ContainerActionArgs) options() render.Options { return a.Budget.options() }
 
 var vmActionTool = Tool[VMActionArgs, doc]{
 	Name: "pve_vm_action", Toolset: "core", Class: apidoc.Disrupt,

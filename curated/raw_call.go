@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"pvemcp/apidoc"
-	"pvemcp/curated/gate"
 	"pvemcp/curated/render"
 )
 
@@ -14,10 +13,9 @@ type WriteArgs struct {
 	Confirm  bool `json:"confirm,omitempty"`
 	DataLoss bool `json:"i_understand_data_loss,omitempty"`
 	DryRun   bool `json:"dry_run,omitempty"`
-}
-
-func (w WriteArgs) consent() gate.Consent {
-	return gate.Consent{Confirm: w.Confirm, DataLoss: w.DataLoss}
+	// Plan is the token of a dry run; it is listed only where one is needed.
+	Plan   string `json:"plan,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // RawCallArgs are the arguments of pve_raw_call.
@@ -27,10 +25,10 @@ type RawCallArgs struct {
 	Params map[string]any `json:"params,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a RawCallArgs) options() render.Options { return a.Shape.options() }
+func (a RawCallArgs) options() render.Options { return a.Budget.options() }
 
 var rawCallTool = Tool[RawCallArgs, doc]{
 	Name: "pve_raw_call", Toolset: "core", Class: apidoc.Access,
@@ -68,7 +66,9 @@ func classText(c apidoc.Class) string {
 	return string(c)
 }
 
-func sortedParams(p apidoc.Params) []string {
+func sortedParams(p apidoc.Params) []string { return sortedNames(p) }
+
+func sortedNames(p map[string][]string) []string {
 	names := make([]string, 0, len(p))
 	for name := range p {
 		names = append(names, name)

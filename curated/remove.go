@@ -16,10 +16,10 @@ type DeleteArgs struct {
 	Unreferenced bool `json:"destroy_unreferenced_disks,omitempty"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a DeleteArgs) options() shapeOptions { return a.Shape.options() }
+func (a DeleteArgs) options() shapeOptions { return a.Budget.options() }
 
 var deleteTool = Tool[DeleteArgs, doc]{
 	Name: "pve_delete", Toolset: "guests", Class: apidoc.Destroy,
@@ -109,10 +109,10 @@ type TemplateArgs struct {
 	GuestRef
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a TemplateArgs) options() shapeOptions { return a.Shape.options() }
+func (a TemplateArgs) options() shapeOptions { return a.Budget.options() }
 
 var templateTool = Tool[TemplateArgs, doc]{
 	Name: "pve_template", Toolset: "guests", Class: apidoc.Disrupt,

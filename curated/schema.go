@@ -14,9 +14,28 @@ func schemaOf[In any]() json.RawMessage {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true, AllowAdditionalProperties: true}
 	s := r.ReflectFromType(reflect.TypeFor[In]())
 	s.Version = ""
+	if w, ok := s.Properties.Get("wait_seconds"); ok {
+		w.Minimum, w.Maximum = "", "" // a wrong value is told; the range is not worth its tokens
+	}
 	b, err := json.Marshal(s)
 	if err != nil {
 		panic("schema of " + reflect.TypeFor[In]().Name() + ": " + err.Error())
+	}
+	return b
+}
+
+// without takes a property out of a schema.
+func without(schema json.RawMessage, name string) json.RawMessage {
+	var s map[string]any
+	if json.Unmarshal(schema, &s) != nil {
+		return schema
+	}
+	if p, ok := s["properties"].(map[string]any); ok {
+		delete(p, name)
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return schema
 	}
 	return b
 }

@@ -259,7 +259,7 @@ func (s *Server) MCP() *mcp.Server {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
 	for _, t := range s.tools {
-		m.AddTool(t.tool(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		m.AddTool(t.tool(s.gate.Approval()), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			r := s.run(ctx, s.callOf(ctx, t, req), t, req.Params.Arguments)
 			if r.ask != nil {
 				return r.ask.inputs(), nil
@@ -320,8 +320,12 @@ func panicText(p any) string {
 }
 
 // tool is the declaration that the client sees.
-func (t *entry) tool() *mcp.Tool {
-	tool := &mcp.Tool{Name: t.name, Description: t.text, InputSchema: t.schema(), Annotations: &mcp.ToolAnnotations{}}
+func (t *entry) tool(approval gate.Approval) *mcp.Tool {
+	schema := t.schema()
+	if approval != gate.ByPlan && t.class != apidoc.Read {
+		schema = without(schema, "plan") // nothing gives one
+	}
+	tool := &mcp.Tool{Name: t.name, Description: t.text, InputSchema: schema, Annotations: &mcp.ToolAnnotations{}}
 	a := tool.Annotations
 	switch t.class {
 	case apidoc.Read:

@@ -75,10 +75,10 @@ type SnapshotCreateArgs struct {
 	VMState     bool   `json:"vmstate,omitempty" jsonschema:"description=with RAM (VM)"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a SnapshotCreateArgs) options() render.Options { return a.Shape.options() }
+func (a SnapshotCreateArgs) options() render.Options { return a.Budget.options() }
 
 var snapshotCreateTool = Tool[SnapshotCreateArgs, doc]{
 	Name: "pve_snapshot_create", Toolset: "core", Class: apidoc.Change,
@@ -121,10 +121,10 @@ type SnapshotDeleteArgs struct {
 	SnapshotRef
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a SnapshotDeleteArgs) options() render.Options { return a.Shape.options() }
+func (a SnapshotDeleteArgs) options() render.Options { return a.Budget.options() }
 
 var snapshotDeleteTool = Tool[SnapshotDeleteArgs, doc]{
 	Name: "pve_snapshot_delete", Toolset: "core", Class: apidoc.Destroy,
@@ -160,10 +160,10 @@ type SnapshotRollbackArgs struct {
 	Start bool `json:"start,omitempty" jsonschema:"description=start afterwards"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a SnapshotRollbackArgs) options() render.Options { return a.Shape.options() }
+func (a SnapshotRollbackArgs) options() render.Options { return a.Budget.options() }
 
 var snapshotRollbackTool = Tool[SnapshotRollbackArgs, doc]{
 	Name: "pve_snapshot_rollback", Toolset: "core", Class: apidoc.Destroy,

@@ -96,10 +96,10 @@ type TaskStopArgs struct {
 	UPID string `json:"upid" jsonschema:"required"`
 	WriteArgs
 	WaitArgs
-	Shape
+	Budget
 }
 
-func (a TaskStopArgs) options() render.Options { return a.Shape.options() }
+func (a TaskStopArgs) options() render.Options { return a.Budget.options() }
 
 var taskStopTool = Tool[TaskStopArgs, doc]{
 	Name: "pve_task_stop", Toolset: "core", Class: apidoc.Disrupt, Idempotent: true,

@@ -100,6 +100,14 @@ func (s Shape) options() render.Options {
 	return render.Options{Format: render.Format(s.Format), Fields: splitList(s.Fields), MaxTokens: s.MaxTokens}
 }
 
+// Budget is all of Shape that tools need which change something: what they
+// answer is short and has no columns.
+type Budget struct {
+	MaxTokens int `json:"max_tokens,omitempty"`
+}
+
+func (b Budget) options() render.Options { return render.Options{MaxTokens: b.MaxTokens} }
+
 // Page adds what lists have.
 type Page struct {
 	Sort   string `json:"sort,omitempty"`

@@ -15,6 +15,7 @@ import (
 
 	"pvemcp/curated"
 	"pvemcp/curated/gate"
+	"pvemcp/curated/gate/audit"
 	"pvemcp/internal/pverest"
 	"pvemcp/internal/settings"
 )
@@ -46,7 +47,7 @@ func (f *connection) open() (s *curated.Server, close func(), err error) {
 			return nil, nil, err
 		}
 	}
-	s, err = connect(c, f.cacheDir())
+	s, err = connect(c, f.cacheDir(), f.demo)
 	if err != nil {
 		close()
 		return nil, nil, &useError{err}
@@ -65,7 +66,7 @@ func (f *connection) cacheDir() string {
 }
 
 // connect puts transport and tools together. Nothing is sent yet.
-func connect(c *settings.Config, cacheDir string) (*curated.Server, error) {
+func connect(c *settings.Config, cacheDir string, demo bool) (*curated.Server, error) {
 	token, err := pverest.ParseTokenID(c.TokenID, c.TokenSecret)
 	if err != nil {
 		return nil, fmt.Errorf("PROXMOX_TOKEN_ID or PROXMOX_TOKEN_SECRET: %w", err)
@@ -77,15 +78,45 @@ func connect(c *settings.Config, cacheDir string) (*curated.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	mode := gate.ReadOnly
-	if c.Mode == settings.Full {
-		mode = gate.Full
-	}
-	return curated.New(curated.Options{
-		Version: version, Transport: transport, TokenID: c.TokenID, Mode: mode, Toolsets: c.Toolsets, MaxTokens: c.MaxTokens,
+	o := curated.Options{
+		Version: version, Transport: transport, TokenID: c.TokenID, Toolsets: c.Toolsets, MaxTokens: c.MaxTokens, MaxWait: c.MaxWait,
 		Hosts: strings.Join(c.Hosts, ","), CacheDir: cacheDir,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
+	}
+	if err := permit(c, &o, demo); err != nil {
+		return nil, err
+	}
+	return curated.New(o)
+}
+
+// permit brings over what may be done. The log of changes is opened only where
+// there can be changes; those of the embedded cluster are not logged.
+func permit(c *settings.Config, o *curated.Options, demo bool) (err error) {
+	o.Mode, o.Approval, o.Shell, o.HostShell = gate.ReadOnly, gate.Approval(c.Approval), gate.ShellMode(c.Shell), c.HostShell
+	if o.Protect, err = gate.ParseRules(c.Protect); err != nil {
+		return fmt.Errorf("PROXMOX_PROTECT: %w", err)
+	}
+	if o.Allow, err = gate.ParseRules(c.Allow); err != nil {
+		return fmt.Errorf("PROXMOX_ALLOW: %w", err)
+	}
+	if c.Mode != settings.Full {
+		return nil
+	}
+	o.Mode = gate.Full
+	if demo && c.AuditLog == "" {
+		o.Unlogged = true
+		return nil
+	}
+	path := c.AuditLog
+	if path == "" {
+		if path, err = audit.DefaultPath(); err != nil {
+			return fmt.Errorf("PROXMOX_AUDIT_LOG: %w", err)
+		}
+	}
+	if o.Audit, err = audit.Open(path, []byte(c.AuditKey)); err != nil {
+		return fmt.Errorf("PROXMOX_AUDIT_LOG: %w", err)
+	}
+	return nil
 }
 
 func newServeCommand() *cobra.Command {

@@ -23,6 +23,14 @@ type Config struct {
 	Timeout     time.Duration
 	Parallel    int
 	Mode        Mode
+	Approval    string // flags, plan or ask
+	Protect     string // rules, as written
+	Allow       string
+	Shell       string // off, read or full
+	HostShell   bool
+	AuditLog    string // empty: the default place
+	AuditKey    string
+	MaxWait     time.Duration
 	Toolsets    []string
 	MaxTokens   int
 	Expose      string

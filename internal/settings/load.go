@@ -61,7 +61,7 @@ func Load(o Options) (*Config, error) {
 			given[name], source[name] = v, file
 		}
 	}
-	c := &Config{Port: 8006, Timeout: 30 * time.Second, Parallel: 8, Mode: ReadOnly, Toolsets: []string{"core", "guests"}, MaxTokens: 2000, Source: map[string]string{}}
+	c := &Config{Port: 8006, Timeout: 30 * time.Second, Parallel: 8, Mode: ReadOnly, Approval: "flags", Shell: "off", MaxWait: 50 * time.Second, Toolsets: []string{"core", "guests"}, MaxTokens: 2000, Source: map[string]string{}}
 	for _, name := range sortedNames(given) {
 		s := lookup(strings.TrimPrefix(name, Prefix))
 		if s == nil {
