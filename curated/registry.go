@@ -3,7 +3,7 @@ package curated
 import "sync"
 
 // Toolsets lists the groups of tools, in the order of the documentation.
-func Toolsets() []string { return []string{"core", "guests"} }
+func Toolsets() []string { return []string{"core", "guests", "audit"} }
 
 // registry is every tool, in the order in which agents see them: what is asked
 // first stands first.
@@ -43,5 +43,6 @@ var registry = sync.OnceValue(func() []*entry {
 		restoreTool.entry(),
 		templateTool.entry(),
 		deleteTool.entry(),
+		auditVerifyTool.entry(),
 	}
 })

@@ -47,6 +47,10 @@ type Options struct {
 	// which is for the embedded cluster.
 	Audit    *audit.Log
 	Unlogged bool
+	// AuditLog and AuditKey are the log's file and key, for verifying it; empty
+	// where none is kept.
+	AuditLog string
+	AuditKey []byte
 	// Toolsets are the groups to offer; empty means core and guests.
 	Toolsets []string
 	// MaxTokens is the budget of an answer; 0 means render.DefaultTokens.

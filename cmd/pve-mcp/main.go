@@ -71,7 +71,7 @@ Try it without a Proxmox: pve-mcp demo`,
 	root.Flags().AddFlagSet(serve.Flags())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &useError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(serve, newDemoCommand(), newSimCommand(), newCallCommand(), newToolsCommand(), newSearchCommand(), newVersionCommand(), newCheckCommand())
+	root.AddCommand(serve, newDemoCommand(), newSimCommand(), newCallCommand(), newToolsCommand(), newSearchCommand(), newAuditCommand(), newVersionCommand(), newCheckCommand())
 	return root
 }
 

@@ -116,6 +116,7 @@ func permit(c *settings.Config, o *curated.Options, demo bool) (err error) {
 	if o.Audit, err = audit.Open(path, []byte(c.AuditKey)); err != nil {
 		return fmt.Errorf("PROXMOX_AUDIT_LOG: %w", err)
 	}
+	o.AuditLog, o.AuditKey = o.Audit.Path(), []byte(c.AuditKey)
 	return nil
 }
 

@@ -57,7 +57,7 @@ func (s *Setting) Values() string {
 }
 
 // Toolsets lists the groups of tools that PROXMOX_TOOLSETS takes, besides "all".
-var Toolsets = []string{"core", "guests"}
+var Toolsets = []string{"core", "guests", "audit"}
 
 // The headings of the table.
 const (
