@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"pvemcp/apidoc"
 )
 
 // FaultKind says what goes wrong.
@@ -44,9 +46,25 @@ const (
 	FaultWrongCert FaultKind = "wrong-cert"
 )
 
+// The faults below are not of calls but of what they set going: they look at
+// Task and Guest, not at Method and Path.
+const (
+	// FaultTaskFail: a task fails with Reason after After of its steps; what it
+	// says around that and what it cleans up is as for any failure.
+	FaultTaskFail FaultKind = "task-fail"
+	// FaultTaskSlow: each step of a task takes Delay.
+	FaultTaskSlow FaultKind = "task-slow"
+	// FaultTaskHold: a task stands still at its next step until the fault is
+	// removed or [Server.StepTask] lets it go on. Times and Skip are not looked at.
+	FaultTaskHold FaultKind = "task-hold"
+	// FaultDeaf: a guest takes no notice of being asked to shut down.
+	FaultDeaf FaultKind = "deaf"
+)
+
 var faultKinds = []FaultKind{
 	FaultOffline, FaultSlow, FaultHang, FaultDrop, FaultLose, FaultCut,
 	FaultStatus, FaultHTML, FaultRedirect, FaultNested, FaultHuge, FaultWrongCert,
+	FaultTaskFail, FaultTaskSlow, FaultTaskHold, FaultDeaf,
 }
 
 // Fault is one thing that goes wrong, and for which calls.
@@ -63,7 +81,13 @@ type Fault struct {
 	// Skip is how many matching calls pass before it begins.
 	Skip int `json:"skip,omitempty"`
 
-	Delay  Delay  `json:"delay,omitempty"` // of FaultSlow and FaultHang
+	// Task is the type of task that is meant, such as qmclone, "" any; Guest is
+	// the guest whose task it is, or the guest that is deaf, 0 any.
+	Task  string      `json:"task,omitempty"`
+	Guest apidoc.VMID `json:"guest,omitempty"`
+	After int         `json:"after,omitempty"` // of FaultTaskFail: steps that pass before
+
+	Delay  Delay  `json:"delay,omitempty"` // of FaultSlow, FaultHang and FaultTaskSlow
 	Status int    `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Body   string `json:"body,omitempty"`
@@ -102,8 +126,14 @@ func (f Fault) check() error {
 	if f.Size < 0 || f.Size > maxSize {
 		return fmt.Errorf("fault size %d is not between 0 and %d", f.Size, maxSize)
 	}
-	if f.Times < 0 || f.Skip < 0 {
-		return fmt.Errorf("fault times and skip may not be negative")
+	if f.Times < 0 || f.Skip < 0 || f.After < 0 {
+		return fmt.Errorf("fault times, skip and after may not be negative")
+	}
+	if f.ofTasks() && (f.Method != "" || f.Path != "") {
+		return fmt.Errorf("fault %s looks at task and guest, not at method and path", f.Kind)
+	}
+	if !f.ofTasks() && (f.Task != "" || f.Guest != 0 || f.After != 0) {
+		return fmt.Errorf("fault %s looks at method and path, not at task, guest and after", f.Kind)
 	}
 	return nil
 }
@@ -152,6 +182,8 @@ type faultBook struct {
 	mu   sync.Mutex
 	next int
 	list []*Fault
+
+	changed chan struct{} // closed at the next change; nil while nobody waits
 }
 
 func (b *faultBook) add(f Fault) (int, error) {
@@ -166,6 +198,7 @@ func (b *faultBook) add(f Fault) (int, error) {
 	b.next++
 	f.ID = b.next
 	b.list = append(b.list, &f)
+	b.tell()
 	return f.ID, nil
 }
 
@@ -174,6 +207,7 @@ func (b *faultBook) remove(id int) bool {
 	defer b.mu.Unlock()
 	n := len(b.list)
 	b.list = slices.DeleteFunc(b.list, func(f *Fault) bool { return f.ID == id })
+	b.tell()
 	return len(b.list) < n
 }
 
@@ -181,6 +215,7 @@ func (b *faultBook) clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.list = nil
+	b.tell()
 }
 
 func (b *faultBook) all() []Fault {
@@ -199,7 +234,7 @@ func (b *faultBook) take(method, path string) []Fault {
 	defer b.mu.Unlock()
 	var out []Fault
 	b.list = slices.DeleteFunc(b.list, func(f *Fault) bool {
-		if f.Kind == FaultWrongCert || !f.matches(method, path) {
+		if f.Kind == FaultWrongCert || f.ofTasks() || !f.matches(method, path) {
 			return false
 		}
 		if f.Skip > 0 {

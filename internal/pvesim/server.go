@@ -31,7 +31,8 @@ type Options struct {
 	// World is what the cluster consists of; nil generates one from Seed, of
 	// the schema's version.
 	World *World
-	// Seed makes two clusters alike, in their world and in their whims.
+	// Seed makes two clusters alike, in their world and in their whims; 0 is the
+	// world's own.
 	Seed uint64
 	// CheckOnly answers every call that passes routing and parameter check
 	// with data: null, whoever calls.
@@ -50,6 +51,13 @@ type Options struct {
 	// Hang is how long calls wait for a node or storage that never answers; 0
 	// is the thirty seconds of Proxmox's proxy.
 	Hang time.Duration
+	// TaskStep is how long a task rests at a time; 0 is 40 ms. Starting a guest
+	// takes some four steps, copying a disk ten. Tests that want to look at a
+	// running task hold it with a [FaultTaskHold].
+	TaskStep time.Duration
+	// HACycle is how long the HA manager takes to act on a request; 0 is 2 s,
+	// where the real one takes about ten.
+	HACycle time.Duration
 }
 
 // Server is a running simulated cluster.
@@ -72,6 +80,7 @@ type Server struct {
 	done    chan struct{}
 	closing sync.Once
 	conns   sync.WaitGroup
+	tasks   sync.WaitGroup // workers of tasks, and what happens later
 	slots   chan struct{}
 	mu      sync.Mutex
 	open    map[net.Conn]struct{}
@@ -94,6 +103,12 @@ func Start(opts Options) (*Server, error) {
 	if s.opts.Hang <= 0 {
 		s.opts.Hang = 30 * time.Second
 	}
+	if s.opts.TaskStep <= 0 {
+		s.opts.TaskStep = taskStep
+	}
+	if s.opts.HACycle <= 0 {
+		s.opts.HACycle = 2 * time.Second
+	}
 	if s.schema == nil {
 		newest, err := apidoc.Snapshot(apidoc.Newest)
 		if err != nil {
@@ -104,6 +119,9 @@ func Start(opts Options) (*Server, error) {
 	if s.world == nil {
 		s.world = newDefaultWorld(opts.Seed)
 		s.world.become(s.schema.Version)
+	}
+	if s.opts.Seed == 0 {
+		s.opts.Seed = s.world.Seed
 	}
 	for _, f := range s.world.Faults.Wire {
 		if _, err := s.faults.add(f); err != nil {
@@ -227,7 +245,8 @@ func (s *Server) ClearFaults() { s.faults.clear() }
 // Faults lists the faults in force, in the order in which they were added.
 func (s *Server) Faults() []Fault { return s.faults.all() }
 
-// Close ends all connections and waits until no handler runs any more.
+// Close ends all connections and waits until no handler and no task works any
+// more; tasks that were running stay as far as they had come.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		close(s.done)
@@ -239,6 +258,7 @@ func (s *Server) Close() {
 		s.mu.Unlock()
 	})
 	s.conns.Wait()
+	s.tasks.Wait()
 }
 
 func (s *Server) now() time.Time {

@@ -21,6 +21,8 @@ type Task struct {
 	lines []string
 	// Killed: the worker vanished, so the log has no closing line.
 	Killed bool
+
+	worker *worker // nil: nobody works on it
 }
 
 // taskArchive is what a node knows of its tasks.
