@@ -59,6 +59,9 @@ func hasSuffixOf(s string, ends []string) bool {
 	return false
 }
 
+// hostShell tells that a call of class shell can reach beyond one guest.
+func (i *Intent) hostShell() bool { return i.Class == apidoc.Shell && !i.guestShell() }
+
 // mayShell refuses calls of class shell that are not open.
 func (g *Gate) mayShell(in *Intent) error {
 	if in.Class != apidoc.Shell {
