@@ -31,10 +31,11 @@ const (
 	fileAge    = time.Hour
 )
 
-// How long the cluster may take. A user waits for it, once.
+// How long a cluster may take to tell its version and to send its file: a user
+// waits for it, once.
 const (
 	versionWait = 10 * time.Second
-	schemaWait  = 20 * time.Second
+	fileWait    = 20 * time.Second
 )
 
 // fileFetcher gets files that a node serves beside its API; *pverest.Transport
@@ -54,6 +55,8 @@ type clusterSchema struct {
 	version func(ctx context.Context) (version, repoID string, err error)
 	now     func() time.Time
 	log     *slog.Logger
+	// How long the cluster may take to tell its version and to send its file.
+	versionWait, fileWait time.Duration
 
 	mu      sync.Mutex
 	held    *heldSchema
@@ -130,7 +133,7 @@ func (k *clusterSchema) load(old *heldSchema, done chan struct{}) {
 // ask reads the version and, where it is another one or the file is doubted,
 // the schema.
 func (k *clusterSchema) ask(old *heldSchema) *heldSchema {
-	ctx, cancel := context.WithTimeout(context.Background(), versionWait)
+	ctx, cancel := context.WithTimeout(context.Background(), k.versionWait)
 	version, repo, err := k.version(ctx)
 	cancel()
 	now := k.now()
@@ -150,7 +153,7 @@ func (k *clusterSchema) ask(old *heldSchema) *heldSchema {
 		again.asked, again.until = now, now.Add(versionAge)
 		return &again
 	}
-	ctx, cancel = context.WithTimeout(context.Background(), schemaWait)
+	ctx, cancel = context.WithTimeout(context.Background(), k.fileWait)
 	defer cancel()
 	anew := old != nil && old.key == key
 	choice, err := k.store.Choose(ctx, key, now, anew, func(ctx context.Context) ([]byte, error) {
@@ -247,16 +250,16 @@ func (k *clusterSchema) doubt() {
 }
 
 // another gives the schema to try again with, when a call is not in the one
-// that it was checked by and the version was read some time ago; nil when there
-// is no other.
+// that it was checked by and that one has not been looked at just now; nil when
+// there is no other.
 func (k *clusterSchema) another(ctx context.Context, h *heldSchema) *heldSchema {
 	k.mu.Lock()
 	now := k.now()
-	if k.held == h && now.Sub(h.asked) >= doubtAfter {
+	doubted := h.Origin.Own() && now.Sub(h.Since) >= fileAge && (k.renewed.IsZero() || now.Sub(k.renewed) >= versionAge)
+	if k.held == h && (doubted || now.Sub(h.asked) >= doubtAfter) {
 		expired := *h
-		expired.until = now
-		expired.doubted = h.Origin.Own() && now.Sub(h.Since) >= fileAge && (k.renewed.IsZero() || now.Sub(k.renewed) >= versionAge)
-		if expired.doubted {
+		expired.until, expired.doubted = now, doubted
+		if doubted {
 			k.renewed = now
 		}
 		k.held = &expired

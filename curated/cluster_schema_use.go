@@ -123,7 +123,7 @@ func (c *Call) disagreed(err error) string {
 
 // newClusterSchema makes what a server asks for its cluster's schema.
 func (s *Server) newClusterSchema(dir string) *clusterSchema {
-	k := &clusterSchema{store: schemacache.NewStore(dir), cluster: s.o.Cluster + "\x00" + s.o.Hosts, now: s.now, log: s.log}
+	k := &clusterSchema{store: schemacache.NewStore(dir), cluster: s.o.Cluster + "\x00" + s.o.Hosts, now: s.now, log: s.log, versionWait: versionWait, fileWait: fileWait}
 	k.files, _ = s.o.Transport.(fileFetcher)
 	k.version = func(ctx context.Context) (string, string, error) {
 		v, err := s.api.GetVersion(ctx)
