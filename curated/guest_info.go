@@ -47,6 +47,9 @@ type guestFacts struct {
 	status    map[string]string
 	ha        string
 	snapshots []snapshot
+	// snapshotsKnown: without it, no snapshots does not mean that there are none.
+	snapshotsKnown bool
+
 	addresses []string
 	missing   []string // what could not be had, and why
 }
@@ -137,6 +140,7 @@ func (c *Call) guestFacts(ctx context.Context, g *guest) (*guestFacts, error) {
 	}
 	miss("state", statusErr)
 	miss("snapshots", snErr)
+	f.snapshotsKnown = snErr == nil
 	if f.status["status"] == "running" {
 		var err error
 		f.addresses, err = c.addresses(ctx, g, f.config)
@@ -314,7 +318,9 @@ func (c *Call) guestDoc(g *guest, f *guestFacts, whole bool) doc {
 		kv.Set("features", strCell(true, f.config["features"]))
 		kv.Set("swap", strCell(true, mib(f.config["swap"])))
 	}
-	kv.Set("snapshots", snapshotCell(f.snapshots))
+	if f.snapshotsKnown {
+		kv.Set("snapshots", snapshotCell(f.snapshots))
+	}
 	d.Add(kv)
 	d.Add(disksTable(disksOf(f.config)), nicsTable(nicsOf(f.config)))
 	if whole {
