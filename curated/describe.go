@@ -246,7 +246,9 @@ func (c *Call) tokenWords(ctx context.Context, match apidoc.Match, m *apidoc.Met
 	if err != nil {
 		return "what the token holds could not be read: " + shortError(err)
 	}
-	j := c.judge(ctx, h, m, version, paramsOf(match, nil), nil)
+	params := paramsOf(match, nil)
+	openParams(m.Permission.Check, params)
+	j := c.judge(ctx, h, m, version, params, nil)
 	var parts []string
 	for _, n := range j.missing {
 		parts = append(parts, needWords(n, h.has))

@@ -414,7 +414,7 @@ func addKeys(d *render.Doc, grammar map[string]*apidoc.Property) {
 	for i, k := range keys {
 		order[k] = i
 	}
-	heading := fmt.Sprintf("a text key=value,key=value with these %s (* required", render.FormatCount(len(keys), "key"))
+	heading := fmt.Sprintf("a text of key=value parts with commas, %s (* required", render.FormatCount(len(keys), "key"))
 	if bare := apidoc.DefaultKey(grammar); bare != "" {
 		heading += "; " + bare + "= may be left out"
 	}

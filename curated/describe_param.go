@@ -107,7 +107,11 @@ func form(p *apidoc.Property, l howLong) string {
 	case len(p.Enum) > 0:
 		add(enumWords(p.Enum, l.enum))
 	case grammar != nil:
-		add(grammarWords(grammar, l.keys))
+		if bare := apidoc.DefaultKey(grammar); len(grammar) == 1 && bare != "" {
+			add("[" + bare + "=]" + form(grammar[bare], l))
+		} else {
+			add(grammarWords(grammar, l.keys))
+		}
 	case p.Format != "":
 		add(formatWords(p, l))
 	default:
@@ -157,13 +161,14 @@ func formatWords(p *apidoc.Property, l howLong) string {
 	return words
 }
 
-// patternText strips the shell that Perl puts around a compiled pattern.
+// patternText shows a pattern without the shells that Perl puts around compiled
+// ones.
 func patternText(s string) string {
 	s = render.Line(s)
 	if inner, ok := strings.CutPrefix(s, "(?^:"); ok && strings.HasSuffix(inner, ")") {
-		return strings.TrimSuffix(inner, ")")
+		s = strings.TrimSuffix(inner, ")")
 	}
-	return s
+	return strings.ReplaceAll(s, "(?^:", "(?:")
 }
 
 // plainFormats are the formats that everybody who uses Proxmox knows; their

@@ -283,6 +283,34 @@ func exprPaths(e *apidoc.Expr, params apidoc.Params) []string {
 	return out
 }
 
+// openParams puts placeholders for what a permission looks at and nobody has
+// named yet, so that demands on it count as undecided.
+func openParams(e *apidoc.Expr, params apidoc.Params) {
+	if e == nil {
+		return
+	}
+	names := []string{}
+	if e.Op == apidoc.OpUserParam || e.Op == apidoc.OpUserGroup {
+		names = append(names, "userid")
+	}
+	for rest := e.Path; ; {
+		_, after, found := strings.Cut(rest, "{")
+		name, tail, closed := strings.Cut(after, "}")
+		if !found || !closed {
+			break
+		}
+		names, rest = append(names, name), tail
+	}
+	for _, name := range names {
+		if len(params[name]) == 0 {
+			params[name] = []string{"{" + name + "}"}
+		}
+	}
+	for _, a := range e.Args {
+		openParams(a, params)
+	}
+}
+
 // zoneOf: bridges made by hand are in the zone "localnetwork", and by custom
 // called vmbr0, vmbr1; of another name it isn't known which zone it is in.
 func zoneOf(bridge string) string {

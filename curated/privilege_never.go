@@ -65,8 +65,6 @@ var waysRound = map[string]string{
 	"DELETE /nodes/{node}/ceph/osd/{osdid}":  "pveceph osd destroy ID on the node, or the web interface as root@pam",
 	"PUT /nodes/{node}/disks/wipedisk":       "the node's Disks page in the web interface as root@pam",
 	"POST /nodes/{node}/execute":             "make its calls one by one",
-	"POST /nodes/{node}/lxc/{vmid}/mtunnel":  "pct remote-migrate on the node that sends",
-	"POST /nodes/{node}/qemu/{vmid}/mtunnel": "qm remote-migrate on the node that sends",
 }
 
 // wayRound gives a way to make a call without a token. Where nothing better is
