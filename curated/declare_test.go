@@ -57,9 +57,14 @@ func TestToolList(t *testing.T) {
 // TestToolDeclarations holds every tool there is, whatever is offered, against
 // what clients can read and what its class promises.
 func TestToolDeclarations(t *testing.T) {
-	for _, e := range registry() {
-		t.Run(e.name, func(t *testing.T) {
-			tool := e.tool()
+	r := newRig(t, sharedSim(t, 3, 60), setup{options: func(o *Options) { o.Mode, o.Toolsets, o.Unlogged = gate.Full, Toolsets(), true }})
+	list, err := r.session.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, list.Tools, len(registry()), "not all tools are offered")
+	for _, tool := range list.Tools {
+		t.Run(tool.Name, func(t *testing.T) {
+			e := byName(tool.Name)
+			require.NotNil(t, e)
 			assert.Regexp(t, `^pve_[a-z_]+$`, tool.Name)
 			assert.LessOrEqual(t, len(tool.Name), 32)
 			assert.True(t, strings.HasSuffix(tool.Description, "."), "a sentence: %q", tool.Description)
@@ -81,7 +86,7 @@ func TestToolDeclarations(t *testing.T) {
 			}
 			assert.Nil(t, a.OpenWorldHint, "the default is right: a cluster is outside of this program")
 			var schema map[string]any
-			require.NoError(t, json.Unmarshal(e.schema(), &schema))
+			require.NoError(t, json.Unmarshal([]byte(jsonOf(t, tool.InputSchema)), &schema))
 			assert.Equal(t, "object", schema["type"])
 			for key := range schema {
 				assert.Contains(t, []string{"type", "properties", "required"}, key, "at the root")

@@ -71,7 +71,7 @@ var goldenCalls = []struct {
 	{name: "health_audit", tool: "pve_health", token: auditToken},
 	{name: "health_pool_token", tool: "pve_health", token: poolToken},
 	{name: "health_blind", tool: "pve_health", token: blindToken},
-	{name: "raw_object", tool: "pve_raw_get", args: args{"path": "/nodes/pve1/dns"}},
+	{name: "raw_object", tool: "pve_raw_get", args: args{"path": "/nodes/pve1/dns", "fields": "search,dns1,dns2"}},
 	{name: "raw_list", tool: "pve_raw_get", args: args{"path": "/cluster/resources", "query": args{"type": "vm"}, "filter": "status=stopped", "fields": "vmid,name,node", "limit": 4}},
 	{name: "raw_unknown_path", tool: "pve_raw_get", args: args{"path": "/nodes/pve1/qemu/116/confg"}},
 	{name: "raw_unknown_param", tool: "pve_raw_get", args: args{"path": "/cluster/resources", "query": args{"typ": "vm"}}},

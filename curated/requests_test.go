@@ -2,6 +2,7 @@ package curated
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -130,7 +131,7 @@ func (p *replay) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		body, err := io.ReadAll(res.Body)
-		if err != nil {
+		if err = errors.Join(err, res.Body.Close()); err != nil {
 			return nil, err
 		}
 		known = &replayed{res, body}
