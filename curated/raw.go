@@ -54,11 +54,18 @@ type rawCall struct {
 	params apidoc.Params
 }
 
+// maxPath bounds a path that is looked at, in bytes. The longest real ones hold
+// the name of a volume.
+const maxPath = 2000
+
 // check finds the method, brings the arguments into wire form and holds them
 // against the schema. Nothing is sent before it has passed, and what is sent
 // is the path that was checked: it is built anew from the checked segments.
 func (c *Call) check(ctx context.Context, verb apidoc.Verb, path string, args map[string]any) (*rawCall, error) {
 	path = strings.TrimSpace(path)
+	if len(path) > maxPath {
+		return nil, badArg("path", "it has %d bytes; no path of the API comes near %d", len(path), maxPath)
+	}
 	for _, prefix := range []string{"/api2/json", "/api2/extjs"} {
 		if rest, ok := strings.CutPrefix(path, prefix); ok && (rest == "" || rest[0] == '/') {
 			path = rest
