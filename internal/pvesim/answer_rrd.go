@@ -68,13 +68,22 @@ func nodeRRD(c *call) (any, error) {
 	if n == nil {
 		return nil, fail("RRD error: opening '/var/lib/rrdcached/db/pve-node-9.0/%s': No such file or directory", c.node())
 	}
-	guests := c.world.GuestsOn(n.Name, "")
+	var guests []sized
+	for _, g := range c.world.GuestsOn(n.Name, "") {
+		if g.Up() {
+			guests = append(guests, sized{g, g.CPUs(n), g.Memory()})
+		}
+	}
 	nine := c.world.Version.Major() >= 9
 	return c.rrd(func(t int64) object {
 		if t < n.Booted || !n.Online && t > n.OfflineSince {
 			return nil
 		}
-		f := n.at(guests, t)
+		var f nodeFigures
+		for _, g := range guests {
+			f.addSized(n, g, t)
+		}
+		f.own(n, t)
 		k := c.peak(n.Load.Seed, t)
 		load := n.loadavg(f, t)
 		o := object{{"cpu", math.Min(1, f.cpu*k)}, {"iowait", math.Min(1, f.iowait*k)}, {"loadavg", load[0] * k}, {"maxcpu", n.CPUs},

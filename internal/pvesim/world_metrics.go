@@ -46,7 +46,10 @@ type figures struct {
 }
 
 // at gives the figures of a guest at a time; before its start they are zero.
-func (g *Guest) at(t int64) figures {
+func (g *Guest) at(t int64) figures { return g.atWith(t, g.Memory()) }
+
+// atWith is at for who has looked the memory up.
+func (g *Guest) atWith(t, memory int64) figures {
 	if !g.Up() || t < g.Started {
 		return figures{}
 	}
@@ -54,7 +57,7 @@ func (g *Guest) at(t int64) figures {
 	warm := math.Min(1, 0.3+float64(t-g.Started)/3600)
 	f := figures{
 		cpu:       math.Min(1, g.Load.CPU*b),
-		mem:       int64(float64(g.Memory()) * math.Min(0.985, g.Load.Memory*(0.94+0.06*b)*warm)),
+		mem:       int64(float64(memory) * math.Min(0.985, g.Load.Memory*(0.94+0.06*b)*warm)),
 		netin:     g.Load.Net * b,
 		netout:    g.Load.Net * b * (0.3 + unit(g.Load.Seed)),
 		diskread:  g.Load.Disk * b * 0.6,
@@ -93,11 +96,21 @@ type nodeFigures struct {
 
 // add counts one of the node's guests in.
 func (f *nodeFigures) add(n *Node, g *Guest, t int64) {
-	if !g.Up() {
-		return
+	if g.Up() {
+		f.addSized(n, sized{g, g.CPUs(n), g.Memory()}, t)
 	}
-	x := g.at(t)
-	f.cpu += x.cpu * float64(g.CPUs(n)) / float64(max(n.CPUs, 1))
+}
+
+// sized is a guest with what a series needs at each of its points.
+type sized struct {
+	guest  *Guest
+	cpus   int
+	memory int64
+}
+
+func (f *nodeFigures) addSized(n *Node, g sized, t int64) {
+	x := g.guest.atWith(t, g.memory)
+	f.cpu += x.cpu * float64(g.cpus) / float64(max(n.CPUs, 1))
 	f.mem += x.mem
 	f.netin += x.netin
 	f.netout += x.netout
