@@ -41,7 +41,8 @@ type Intent struct {
 	guest   apidoc.VMID        // of a command: where it runs; 0 is the host
 }
 
-// String gives "VERB /path".
+// String gives "VERB /path", as it is; see Refusal.Op for one with secrets
+// masked.
 func (i *Intent) String() string { return string(i.Verb) + " " + i.Path }
 
 // Policies finds what the overlay says of a method, by verb and template.
