@@ -72,7 +72,24 @@ Try it without a Proxmox: pve-mcp demo`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &useError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(serve, newDemoCommand(), newSimCommand(), newCallCommand(), newToolsCommand(), newSearchCommand(), newAuditCommand(), newVersionCommand(), newCheckCommand())
+	wrongUse(root)
 	return root
+}
+
+// wrongUse makes what a command says of its arguments a fault of the command
+// line, for all commands below c too.
+func wrongUse(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return &useError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		wrongUse(sub)
+	}
 }
 
 func newVersionCommand() *cobra.Command {
