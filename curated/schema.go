@@ -24,15 +24,18 @@ func schemaOf[In any]() json.RawMessage {
 	return b
 }
 
-// without takes a property out of a schema.
+// without takes a property out of a schema. One that does not have it stays as
+// it is, in its order.
 func without(schema json.RawMessage, name string) json.RawMessage {
 	var s map[string]any
 	if json.Unmarshal(schema, &s) != nil {
 		return schema
 	}
-	if p, ok := s["properties"].(map[string]any); ok {
-		delete(p, name)
+	p, ok := s["properties"].(map[string]any)
+	if _, has := p[name]; !ok || !has {
+		return schema
 	}
+	delete(p, name)
 	b, err := json.Marshal(s)
 	if err != nil {
 		return schema

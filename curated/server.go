@@ -57,6 +57,9 @@ type Options struct {
 	MaxTokens int
 	// MaxWait bounds how long one call waits for a task; 0 means DefaultMaxWait.
 	MaxWait time.Duration
+	// Expose names endpoints to offer as tools of their own, as PROXMOX_EXPOSE
+	// does: 'GET /cluster/ha/**, POST /nodes/*/vzdump'.
+	Expose string
 	// Hosts is what the transport connects to, in any form; it tells the kept
 	// schema files of clusters apart.
 	Hosts string
@@ -80,6 +83,7 @@ type Server struct {
 	api    *generated.Client
 	tools  []*entry
 	byName map[string]*entry
+	hidden map[string]string // why an exposed method is not offered, by tool
 	log    *slog.Logger
 	now    func() time.Time
 	held   privileges
@@ -87,7 +91,8 @@ type Server struct {
 	schemas *clusterSchema
 }
 
-// New makes a server. The error names a toolset that does not exist.
+// New makes a server. The error names a toolset that does not exist, or a pattern
+// of Expose that can't be served.
 func New(o Options) (*Server, error) {
 	s := &Server{o: o, log: o.Logger, now: o.Now, byName: map[string]*entry{}}
 	if s.log == nil {
@@ -125,6 +130,15 @@ func New(o Options) (*Server, error) {
 			s.tools = append(s.tools, t)
 			s.byName[t.name] = t
 		}
+	}
+	exposed, hidden, err := s.expose(o.Expose)
+	if err != nil {
+		return nil, err
+	}
+	s.hidden = hidden
+	for _, t := range exposed {
+		s.tools = append(s.tools, t)
+		s.byName[t.name] = t
 	}
 	return s, nil
 }
@@ -185,6 +199,9 @@ func (s *Server) noTool(name string) error {
 			return fmt.Errorf("tool %s changes things and the server runs readonly; only its user can change that (PROXMOX_MODE=full)", name)
 		}
 		return fmt.Errorf("tool %s is in the toolset %q, which is not offered (PROXMOX_TOOLSETS)", name, t.toolset)
+	}
+	if why, ok := s.hidden[name]; ok {
+		return fmt.Errorf("tool %s is not offered: %s", name, why)
 	}
 	var names []string
 	for _, t := range s.tools {

@@ -80,7 +80,7 @@ func connect(c *settings.Config, cacheDir string, demo bool) (*curated.Server, e
 	}
 	o := curated.Options{
 		Version: version, Transport: transport, TokenID: c.TokenID, Toolsets: c.Toolsets, MaxTokens: c.MaxTokens, MaxWait: c.MaxWait,
-		Hosts: strings.Join(c.Hosts, ","), CacheDir: cacheDir,
+		Hosts: strings.Join(c.Hosts, ","), CacheDir: cacheDir, Expose: c.Expose,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if err := permit(c, &o, demo); err != nil {
