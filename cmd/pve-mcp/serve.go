@@ -24,11 +24,13 @@ import (
 type connection struct {
 	envFile string
 	demo    bool
+	world   string
 }
 
 func (f *connection) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.envFile, "env-file", "", "file of NAME=value lines with settings; the environment wins")
 	cmd.Flags().BoolVar(&f.demo, "demo", false, "use the embedded cluster instead of a real one")
+	cmd.Flags().StringVar(&f.world, "world", "", "with --demo: file that describes the embedded cluster (see docs/world-file.md)")
 }
 
 // open makes the server of tools for the configured cluster, or for the
@@ -42,9 +44,12 @@ func (f *connection) open() (s *curated.Server, close func(), err error) {
 		fmt.Fprintln(os.Stderr, "pve-mcp: "+note)
 	}
 	close = func() {}
+	if f.world != "" && !f.demo {
+		return nil, nil, &useError{errors.New("--world belongs to --demo: it describes the embedded cluster")}
+	}
 	if f.demo {
-		if close, err = startDemo(c); err != nil {
-			return nil, nil, err
+		if close, err = startDemo(c, f.world); err != nil {
+			return nil, nil, &useError{err}
 		}
 	}
 	s, err = connect(c, f.cacheDir(), f.demo)

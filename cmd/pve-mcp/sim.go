@@ -15,8 +15,15 @@ const demoToken = "root@pam!full"
 
 // startDemo starts the embedded cluster and points the settings at it. Only
 // what says where to connect is replaced; mode and budgets stay the user's.
-func startDemo(c *settings.Config) (stop func(), err error) {
-	sim, err := pvesim.Start(pvesim.Options{World: pvesim.GenerateAt(time.Now(), 3, 60, 1)})
+// A world file says what the cluster is like; without one it is generated.
+func startDemo(c *settings.Config, worldFile string) (stop func(), err error) {
+	world := pvesim.GenerateAt(time.Now(), 3, 60, 1)
+	if worldFile != "" {
+		if world, err = pvesim.LoadWorld(worldFile); err != nil {
+			return nil, err
+		}
+	}
+	sim, err := pvesim.Start(pvesim.Options{World: world})
 	if err != nil {
 		return nil, err
 	}
@@ -31,6 +38,8 @@ func newSimCommand() *cobra.Command {
 		o             pvesim.Options
 		nodes, guests int
 		seed          uint64
+		worldFile     string
+		schemaFile    string
 	)
 	cmd := &cobra.Command{
 		Use: "sim", Short: "Run the embedded cluster on loopback", Args: cobra.NoArgs,
@@ -40,6 +49,20 @@ func newSimCommand() *cobra.Command {
 			}
 			o.Seed = seed
 			o.World = pvesim.GenerateAt(time.Now(), nodes, guests, int(seed))
+			if worldFile != "" {
+				world, err := pvesim.LoadWorld(worldFile)
+				if err != nil {
+					return &useError{err}
+				}
+				o.World = world
+			}
+			if schemaFile != "" {
+				schema, err := checkSchema(schemaFile, "")
+				if err != nil {
+					return &useError{err}
+				}
+				o.Schema = schema
+			}
 			sim, err := pvesim.Start(o)
 			if err != nil {
 				return err
@@ -58,6 +81,8 @@ func newSimCommand() *cobra.Command {
 	cmd.Flags().IntVar(&nodes, "nodes", 3, "number of nodes")
 	cmd.Flags().IntVar(&guests, "guests", 60, "number of guests")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "the same seed gives the same cluster")
+	cmd.Flags().StringVar(&worldFile, "world", "", "file that describes the cluster (see docs/world-file.md), instead of a generated one")
+	cmd.Flags().StringVar(&schemaFile, "schema", "", "schema of another version to answer by (.js, .json, .json.gz)")
 	cmd.Flags().BoolVar(&o.TLS, "tls", false, "serve HTTPS with a certificate made at start")
 	cmd.Flags().BoolVar(&o.CheckOnly, "check-only", false, "check calls as root@pam and answer data: null")
 	return cmd
