@@ -55,7 +55,7 @@ var costs = []cost{
 	{"pve_tasks", args{"status": "running"}, 1},
 	{"pve_tasks", args{"node": "pve1"}, 1},
 	{"pve_tasks", args{"type": "vzdump"}, -1},
-	{"pve_raw_get", args{"path": "/cluster/resources"}, 1},
+	{"pve_raw_get", args{"path": "/cluster/resources"}, 2}, // the first one asks for the version, to check by its schema
 }
 
 // in gives the arguments for a cluster: vmid 0 stands for any running guest of
