@@ -85,8 +85,7 @@ func (a *taskArchive) file(t *Task) {
 
 // StartTask begins a task of a node now and gives it; it runs until [World.EndTask].
 func (w *World) StartTask(node apidoc.Node, kind, id, user string, now time.Time) *Task {
-	w.pids += 1 + uint32(mix(w.Seed+uint64(w.pids))%7)
-	t := NewTask(node, kind, id, user, now.Unix(), 0, "", w.pids, []string{})
+	t := NewTask(node, kind, id, user, now.Unix(), 0, "", w.nextPID(), []string{})
 	w.AddTask(t)
 	return t
 }

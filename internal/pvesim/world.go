@@ -47,6 +47,7 @@ type World struct {
 
 	guests map[apidoc.VMID]*Guest
 	pids   uint32
+	made   uint64    // counts what was made since, for what looks like chance
 	born   time.Time // by the machine's clock, for Now
 }
 

@@ -44,6 +44,9 @@ type HA struct {
 	Rules     []*HARule     `json:"rules,omitempty"`
 	Groups    []*HAGroup    `json:"groups,omitempty"` // on versions before 9
 	Disarmed  bool          `json:"disarmed"`
+	// ResourceMode is what disarming means for the resources: freeze (the
+	// default) or ignore, which makes them guests like any other.
+	ResourceMode string `json:"resource_mode,omitempty"`
 }
 
 // HAResource is a guest that HA looks after.
