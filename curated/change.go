@@ -80,6 +80,7 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 	for i, s := range ch.steps {
 		reply, err := c.rest.Do(granted[i], pverest.Call{Verb: string(s.match.Verb), Path: s.path, Params: pverest.Values(s.params)})
 		if err != nil {
+			err = s.failed(err)
 			if i > 0 {
 				return doc{}, &partError{title: ch.title, done: i, of: len(ch.steps), next: intents[i].String(), err: err}
 			}

@@ -41,7 +41,7 @@ func (t *methodText) fill() {
 	var rest []declaredParam
 	for i := range all {
 		d := &all[i]
-		ranks[d.name] = rankOf(t.m.Path, d)
+		ranks[d.name] = rankOf(t.m, d)
 		if !slices.Contains(inPath, d.name) {
 			rest = append(rest, *d)
 		}

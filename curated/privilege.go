@@ -178,7 +178,7 @@ func (s *Server) judge(ctx context.Context, h *holdings, m *apidoc.Method, versi
 		case met:
 		case unmet:
 			// What a deleted key needs hangs on what it is now: a disk or a CD-ROM.
-			if deleted[n.Param] || v.Unsure && n.Param == "" && strings.HasPrefix(n.Path, "/access/groups") {
+			if deleted[n.Param] || v.Unsure && n.Param == "" && onGroups(n.Path) {
 				j.open = append(j.open, n)
 			} else {
 				j.missing = append(j.missing, n)
@@ -283,6 +283,12 @@ func exprPaths(e *apidoc.Expr, params apidoc.Params) []string {
 	return out
 }
 
+// onGroups tells whether an ACL path is that of a group of users, or of all.
+func onGroups(path string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimPrefix(path, "/"), "access/groups")
+	return ok && (rest == "" || rest[0] == '/')
+}
+
 // openParams puts placeholders for what a permission looks at and nobody has
 // named yet, so that demands on it count as undecided.
 func openParams(e *apidoc.Expr, params apidoc.Params) {
@@ -342,7 +348,7 @@ func (s *Server) groupsOf(ctx context.Context, h *holdings, privs []string, para
 	h.mu.Lock()
 	matters := false
 	for path, held := range h.paths {
-		if strings.HasPrefix(path, "/access/groups/") {
+		if onGroups(path) {
 			for _, p := range privs {
 				_, ok := held[p]
 				matters = matters || ok

@@ -71,8 +71,8 @@ func hiddenDemands(m *apidoc.Method, version string, values []apidoc.PathValue) 
 	for _, v := range values {
 		base[v.Name] = []string{v.Value}
 	}
-	creates := m.Path == "/nodes/{node}/qemu" || m.Path == "/nodes/{node}/lxc"
-	if creates && base["vmid"] == nil {
+	op := string(m.Verb) + " " + m.Path
+	if (op == "POST /nodes/{node}/qemu" || op == "POST /nodes/{node}/lxc") && base["vmid"] == nil {
 		base["vmid"] = []string{"{vmid}"}
 	}
 	ask := func(params apidoc.Params) []apidoc.Need {
