@@ -86,6 +86,9 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 			}
 			return doc{}, err
 		}
+		if intents[i].Class == apidoc.Access {
+			c.forgetPrivileges()
+		}
 		end := c.follow(ctx, reply, wait)
 		last := i == len(ch.steps)-1
 		switch {
