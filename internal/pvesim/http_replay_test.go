@@ -117,7 +117,6 @@ var needsWrites = map[string]bool{
 	"shutdown stopped VM":                true,
 	"agent on stopped VM":                true,
 	"monitor stopped VM":                 true,
-	"user create duplicate":              true,
 	"resize shrink":                      true,
 	"resize missing disk":                true,
 	"migrate to self":                    true,
