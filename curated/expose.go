@@ -152,8 +152,15 @@ func (p *exposePattern) near() string {
 	}
 	where := apidoc.JoinPath(segments)
 	var miss *apidoc.LookupError
-	if _, err := schema.Lookup(p.verbs[0], where); !errors.As(err, &miss) {
-		return "; below it there is nothing"
+	match, err := schema.Lookup(p.verbs[0], where)
+	if err == nil && p.segments[len(p.segments)-1] == "**" {
+		return "; below that path there is nothing"
+	}
+	if err == nil {
+		return fmt.Sprintf("; a value in a path is written as *: '%s'", starred(match.String()))
+	}
+	if !errors.As(err, &miss) {
+		return ""
 	}
 	if len(miss.Verbs) > 0 {
 		verbs := make([]string, len(miss.Verbs))
@@ -165,7 +172,18 @@ func (p *exposePattern) near() string {
 	if len(miss.Nearest) == 0 {
 		return ""
 	}
-	return "; nearest: " + strings.Join(miss.Nearest, ", ") + ". A value in a path is written as *, as in 'POST /nodes/*/vzdump'"
+	return "; nearest: " + strings.Join(miss.Nearest, ", ")
+}
+
+// starred writes a template as a pattern.
+func starred(template string) string {
+	segments := strings.Split(template, "/")
+	for i, s := range segments {
+		if strings.HasPrefix(s, "{") {
+			segments[i] = "*"
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // expose makes the tools of PROXMOX_EXPOSE. hidden holds why methods that were

@@ -69,8 +69,9 @@ func (s *Server) exposed(m exposedMethod) *entry {
 	}
 	x := &exposedTool{exposedMethod: m, params: sync.OnceValue(func() *paramsSchema { return paramsSchemaOf(m) })}
 	t := &entry{
+		// None is declared idempotent: a PUT may grow a disk by an amount, a DELETE
+		// may name a place in a list.
 		name: exposedName(m), text: exposedText(m, policy.Class, class), toolset: "exposed", class: class,
-		idempotent: m.verb == apidoc.PUT || m.verb == apidoc.DELETE,
 	}
 	if class == apidoc.Read && m.verb.Reads() {
 		own := planOf[exposedReadArgs]()
@@ -128,7 +129,7 @@ func exposedText(m exposedMethod, class, highest apidoc.Class) string {
 	case highest == class:
 		return fmt.Sprintf("%s (%s, class %s).", what, m, class)
 	}
-	return fmt.Sprintf("%s (%s, class %s, with some parameters %s).", what, m, class, highest)
+	return fmt.Sprintf("%s (%s, class %s, by some parameters %s).", what, m, class, highest)
 }
 
 // exposedTool turns the arguments of a tool into the call of its method.
@@ -168,6 +169,10 @@ func (x *exposedTool) prepare(ctx context.Context, c *Call, own *argPlan, args j
 		name = strings.TrimSuffix(name, "}")
 		if segments[i], err = pathArg(name, given[name]); err != nil {
 			return nil, err
+		}
+		// Only what stands last may hold a slash: the name of a volume.
+		if i < len(segments)-1 && strings.Contains(segments[i], "/") {
+			return nil, badArg(name, "%q holds a slash, which separates the parts of a path", clip(segments[i]))
 		}
 		delete(given, name)
 	}
