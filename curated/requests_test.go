@@ -155,8 +155,11 @@ func TestBudgets(t *testing.T) {
 	for _, size := range sizes {
 		r := replaying(t, sharedSim(t, size[0], size[1]))
 		for _, c := range costs {
+			if size[0] > 3 && c.most == 1 && len(c.args) > 0 {
+				continue // less of the same, from the same large answers
+			}
 			for _, format := range []string{"text", "json"} {
-				for _, budget := range []int{0, 150, 700, 5000} {
+				for _, budget := range []int{0, 150, 5000} {
 					if size[0] > 3 && (budget > 150 || budget > 0 && format == "text") {
 						continue // these say nothing new there and cost time
 					}
