@@ -111,7 +111,6 @@ var needsWrites = map[string]bool{
 	"create existing vmid on other node": true,
 	"create existing ct id":              true,
 	"disk on unknown storage":            true,
-	"delete unknown volume":              true,
 	"rollback missing snapshot":          true,
 	"stop stopped VM":                    true,
 	"shutdown stopped VM":                true,
