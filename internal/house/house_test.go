@@ -41,6 +41,7 @@ var rank = map[string]int{
 	"cmd/pve-mcp":          9,
 	"internal/house":       10,
 	"internal/bench":       10,
+	"internal/mutate":      10,
 }
 
 // only narrows what some packages may import of ours.
