@@ -37,7 +37,7 @@ func naming100(refs apidoc.Refs) map[apidoc.ParamRef][]string {
 			"store:0,import-from=store:base-100-disk-0", "store:backup/vzdump-qemu-100-2026_01_01-00_00_00.vma.zst", "store:backup/vzdump-lxc-100-2026_01_01-00_00_00.tar.zst",
 			"store:backup/vm/100/2026-01-01T00:00:00Z", "store:backup/ct/100/2026-01-01T00:00:00Z", "/dev/pve/vm-100-disk-0", "vm-100-disk-0", "100/vm-100-disk-0.raw",
 			"volume=store:subvol-100-disk-0,mp=/x", "cache=none,file=store:vm-100-disk-1", "store:base-300-disk-0/vm-100-disk-0", "store:vm-100-state-x", "/var/lib/vz/images/100/vm-100-disk-0.qcow2",
-			"user=store:snippets/x.yaml,meta=store:100/disk.raw")
+			"user=store:snippets/x.yaml,meta=store:100/disk.raw", "file=vm-100-disk-0,size=1G", "store:0,import-from=100/disk.raw")
 	}
 	for _, r := range refs.Pools {
 		out[r] = append(out[r], "core/db", "core")
