@@ -129,7 +129,8 @@ func TestTokenOfOnePool(t *testing.T) {
 // and in a few words.
 func TestNotProxmox(t *testing.T) {
 	sim := startSim(t, 3, 60)
-	r := newRig(t, sim, setup{rest: func(c *pverest.Config) { c.Timeout = 5 * time.Second }})
+	r := newRig(t, sim, setup{})
+	bounded := newRig(t, sim, setup{rest: func(c *pverest.Config) { c.MaxBody = 1 << 20 }})
 	for _, c := range []struct {
 		name  string
 		fault pvesim.Fault
@@ -140,7 +141,7 @@ func TestNotProxmox(t *testing.T) {
 		{"cut off", pvesim.Fault{Kind: pvesim.FaultCut}, []string{"truncated"}},
 		{"closed without an answer", pvesim.Fault{Kind: pvesim.FaultDrop}, []string{"closed"}},
 		{"nested", pvesim.Fault{Kind: pvesim.FaultNested}, []string{"nest"}},
-		{"huge", pvesim.Fault{Kind: pvesim.FaultHuge, Size: 65 << 20}, []string{"large"}},
+		{"huge", pvesim.Fault{Kind: pvesim.FaultHuge, Size: 2 << 20}, []string{"large"}},
 		{"no envelope", pvesim.Fault{Kind: pvesim.FaultStatus, Status: 200, Reason: "OK", Body: `{"dat":[]}`}, []string{"not Proxmox"}},
 		{"no JSON", pvesim.Fault{Kind: pvesim.FaultStatus, Status: 200, Reason: "OK", Body: `{"data":[}`}, []string{"data envelope"}},
 		{"another form", pvesim.Fault{Kind: pvesim.FaultStatus, Status: 200, Reason: "OK", Body: `{"data":"text"}`}, nil},
@@ -150,6 +151,9 @@ func TestNotProxmox(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			fault(t, sim, c.fault)
 			r := r.on(t)
+			if c.fault.Kind == pvesim.FaultHuge {
+				r = bounded.on(t)
+			}
 			tools := map[string]args{"pve_vms": nil, "pve_raw_get": {"path": "/cluster/resources"}}
 			if c.fault.Size > 0 || c.fault.Kind == pvesim.FaultNested {
 				delete(tools, "pve_vms") // large answers cost time; one look is enough
