@@ -309,9 +309,21 @@ func nodeReport(c *call) (any, error) {
 	return b.String(), nil
 }
 
+// systemTemplates are those that can be downloaded: package, version, system, headline.
+var systemTemplates = [...][4]string{{"debian-13-standard", "13.1-2", "debian-13", "Debian 13"}, {"alpine-3.22-default", "20250617", "alpine", "Alpine 3.22"}, {"ubuntu-24.04-standard", "24.04-2", "ubuntu-24.04", "Ubuntu 24.04"}}
+
+// knownTemplates are their file names.
+func knownTemplates() []string {
+	var names []string
+	for _, t := range systemTemplates {
+		names = append(names, t[0]+"_"+t[1]+"_amd64.tar.zst")
+	}
+	return names
+}
+
 func nodeTemplates(c *call) (any, error) {
 	list := []object{}
-	for _, t := range [...][4]string{{"debian-13-standard", "13.1-2", "debian-13", "Debian 13"}, {"alpine-3.22-default", "20250617", "alpine", "Alpine 3.22"}, {"ubuntu-24.04-standard", "24.04-2", "ubuntu-24.04", "Ubuntu 24.04"}} {
+	for _, t := range systemTemplates {
 		list = append(list, object{{"package", t[0]}, {"version", t[1]}, {"os", t[2]}, {"headline", t[3]}, {"section", "system"}, {"type", "lxc"}, {"template", t[0] + "_" + t[1] + "_amd64.tar.zst"}, {"architecture", "amd64"}, {"source", "http://download.proxmox.com/images"}})
 	}
 	return c.rows(list), nil
