@@ -82,13 +82,19 @@ func serves(data []byte) func(context.Context) ([]byte, error) {
 // script gives a version's facts in the form in which nodes serve them.
 func script(t testing.TB, version string) []byte {
 	t.Helper()
+	if b, ok := scripts.Load(version); ok {
+		return b.([]byte)
+	}
 	schema, err := apidoc.Snapshot(version)
 	require.NoError(t, err)
 	b := bytes.NewBufferString("const apiSchema = ")
 	require.NoError(t, apidoc.WriteFacts(b, schema))
 	b.WriteString(";\n")
+	scripts.Store(version, b.Bytes())
 	return b.Bytes()
 }
+
+var scripts sync.Map // version → what script gives
 
 // clock is a clock that tests set.
 type clock struct{ past atomic.Int64 }
@@ -251,7 +257,7 @@ func TestBadSchemaFiles(t *testing.T) {
 		{name: "page", fault: &pvesim.Fault{Kind: pvesim.FaultHTML}, why: "HTML"},
 		{name: "elsewhere", fault: &pvesim.Fault{Kind: pvesim.FaultRedirect}, why: "redirect"},
 		{name: "offline", fault: &pvesim.Fault{Kind: pvesim.FaultOffline}, why: "595"},
-		{name: "nested", fault: &pvesim.Fault{Kind: pvesim.FaultNested}},
+		{name: "nested", fault: &pvesim.Fault{Kind: pvesim.FaultNested, Size: 100000}},
 		{name: "huge", fault: &pvesim.Fault{Kind: pvesim.FaultHuge, Size: apidoc.MaxText + 1<<20}, why: "bytes"},
 		{name: "truncated", serve: serves(good[:len(good)/2]), why: "truncated"},
 		{name: "empty", serve: serves(nil), why: "empty"},

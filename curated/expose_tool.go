@@ -37,6 +37,11 @@ type exposedWriteArgs struct {
 	Budget
 }
 
+var (
+	exposedReadSchema  = sync.OnceValue(schemaOf[exposedReadArgs])
+	exposedWriteSchema = sync.OnceValue(schemaOf[exposedWriteArgs])
+)
+
 // exposedName derives a tool's name from verb and path, and from nothing else,
 // so that it stays whatever else is exposed: the fixed words of the path, and
 // the last parameter where the path ends with one.
@@ -75,7 +80,7 @@ func (s *Server) exposed(m exposedMethod) *entry {
 	}
 	if class == apidoc.Read && m.verb.Reads() {
 		own := planOf[exposedReadArgs]()
-		t.schema = func() json.RawMessage { return x.params().with(schemaOf[exposedReadArgs]()) }
+		t.schema = func() json.RawMessage { return x.params().with(exposedReadSchema()) }
 		t.call = func(ctx context.Context, c *Call, args json.RawMessage) (Answer, render.Options, error) {
 			var in exposedReadArgs
 			call, err := x.prepare(ctx, c, own, args, &in)
@@ -92,7 +97,7 @@ func (s *Server) exposed(m exposedMethod) *entry {
 	}
 	own := planOf[exposedWriteArgs]()
 	t.schema = func() json.RawMessage {
-		flags := schemaOf[exposedWriteArgs]()
+		flags := exposedWriteSchema()
 		if s.gate.Approval() != gate.ByPlan {
 			flags = without(flags, "plan") // nothing gives one
 		}
