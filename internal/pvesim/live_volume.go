@@ -234,7 +234,12 @@ func (w *World) ownerOf(node apidoc.Node, id apidoc.VolID) apidoc.VMID {
 func (k *worker) copyVolume(node apidoc.Node, from, to *Volume, s *Storage, line func(done, size int64, percent int) string) error {
 	want := from.Taken()
 	have := to.Taken()
-	k.say(line(0, to.Size, 0))
+	say := func(text string) {
+		if text != "" {
+			k.say(text)
+		}
+	}
+	say(line(0, to.Size, 0))
 	for i := 1; i <= 4; i++ {
 		if err := k.rest(2); err != nil {
 			return err
@@ -252,7 +257,7 @@ func (k *worker) copyVolume(node apidoc.Node, from, to *Volume, s *Storage, line
 			p.Used += part - to.Taken()
 			to.Used = part
 		}
-		k.say(line(to.Size*int64(i)/4, to.Size, 25*i))
+		say(line(to.Size*int64(i)/4, to.Size, 25*i))
 	}
 	return nil
 }
