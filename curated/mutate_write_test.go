@@ -55,7 +55,9 @@ func TestDryRunWithEveryFlagSendsNoWrite(t *testing.T) {
 func TestConfigureSendsTheDigestThatWasRead(t *testing.T) {
 	r := writingRig(t)
 	text := r.ok("pve_raw_get", args{"path": "/nodes/pve2/qemu/116/config", "fields": "digest"})
-	sent := written(r, func() { r.ok("pve_configure", args{"vmid": 116, "set": args{"description": "new"}, "confirm": true, "i_understand_data_loss": true}) })
+	sent := written(r, func() {
+		r.ok("pve_configure", args{"vmid": 116, "set": args{"description": "new"}, "confirm": true, "i_understand_data_loss": true})
+	})
 	require.Len(t, sent, 1)
 	form, err := url.ParseQuery(sent[0].Body)
 	require.NoError(t, err)

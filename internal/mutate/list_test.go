@@ -69,13 +69,13 @@ tests = ["TestA"]
 	require.Equal(t, []breakage{{Name: "a", Why: "w", File: "f.go", Old: "1", Package: ".", Tests: []string{"TestA"}}}, list)
 	for text, want := range map[string]string{
 		whole + whole: "stands twice",
-		strings.Replace(whole, `"a"`, `"a b"`, 1):              "no name",
-		strings.Replace(whole, `why = "w"`, "", 1):             "are needed",
-		strings.Replace(whole, `["TestA"]`, "[]", 1):           "are needed",
-		strings.Replace(whole, `why = "w"`, `new = "1"`, 1):    "are needed",
-		whole + `new = "1"`:                                    "changes nothing",
-		whole + `colour = "red"`:                               "unknown key",
-		strings.Replace(whole, `"f.go"`, `"f_test.go"`, 1):     "tests are not what is broken",
+		strings.Replace(whole, `"a"`, `"a b"`, 1):               "no name",
+		strings.Replace(whole, `why = "w"`, "", 1):              "are needed",
+		strings.Replace(whole, `["TestA"]`, "[]", 1):            "are needed",
+		strings.Replace(whole, `why = "w"`, `new = "1"`, 1):     "are needed",
+		whole + `new = "1"`:                                     "changes nothing",
+		whole + `colour = "red"`:                                "unknown key",
+		strings.Replace(whole, `"f.go"`, `"f_test.go"`, 1):      "tests are not what is broken",
 		strings.Replace(whole, `[[breakage]]`, "[breakage]", 1): "breakage",
 	} {
 		_, err := readBreakages(text)

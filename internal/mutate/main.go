@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, text, dir string, out io.Writer) in
 	}
 	if *list {
 		for _, b := range all {
-			say("%-28s %s", b.Name, b.Why)
+			say("%-30s  %s", b.Name, b.Why)
 		}
 		return 0
 	}
@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, text, dir string, out io.Writer) in
 		} else {
 			failed++
 		}
-		say("%-8s  %-28s  %5.1fs  %s", o.verdict, o.Name, o.took.Seconds(), o.detail)
+		say("%-8s  %-30s  %5.1fs  %s", o.verdict, o.Name, o.took.Seconds(), o.detail)
 	})
 	if err != nil {
 		say("interrupted after %d of %d", passed+failed, len(all))
