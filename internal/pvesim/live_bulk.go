@@ -219,7 +219,7 @@ func (k *worker) moveOne(g *Guest, target apidoc.Node, local bool) (string, erro
 		k.srv.haMove(r, target, false)
 		return "OK", nil
 	}
-	return k.child(g, taskPrefix(g.Kind)+"migrate", func(k *worker) error { return k.migrate(m) })
+	return k.child(g, migrateTask(g.Kind), func(k *worker) error { return k.migrate(m) })
 }
 
 // bulk is an action over guests of the whole cluster; the task runs on the

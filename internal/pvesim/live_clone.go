@@ -181,8 +181,7 @@ func (k *worker) clone(m cloning) error {
 	g.Config = config
 	g.Node = m.target
 	if m.source.Agent != nil {
-		agent := *m.source.Agent
-		g.Agent = &agent
+		g.Agent = m.source.Agent.copied()
 	}
 	if m.kind == apidoc.LXC {
 		g.DiskUsed = g.MaxDisk() / 5

@@ -194,7 +194,7 @@ func (s *Server) haMove(r *HAResource, target apidoc.Node, relocate bool) {
 		}
 		id, kind := g.ID, g.Kind
 		m := migration{kind: kind, id: id, target: target, online: g.Up() && kind == apidoc.QEMU && !relocate, restart: g.Up() && (kind == apidoc.LXC || relocate), local: true}
-		s.spawn(g.Node, taskPrefix(kind)+"migrate", id.String(), "root@pam", func(k *worker) error {
+		s.spawn(g.Node, migrateTask(kind), id.String(), "root@pam", func(k *worker) error {
 			k.say(haAgent)
 			err := k.migrate(m)
 			r.CRMState = before

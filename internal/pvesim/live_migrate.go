@@ -93,7 +93,7 @@ func migrateGuest(c *call, kind apidoc.GuestKind) (any, error) {
 	if w.haManaged(m.id) {
 		return c.haMigrate(m.id, m.target)
 	}
-	return c.launch(taskPrefix(kind)+"migrate", m.id.String(), func(k *worker) error { return k.migrate(m) })
+	return c.launch(migrateTask(kind), m.id.String(), func(k *worker) error { return k.migrate(m) })
 }
 
 // migrate moves a guest. Each line has its time; when it is given up before
@@ -376,4 +376,12 @@ func (k *worker) sendMemory(g *Guest, say func(string, ...any)) error {
 	say("migration completed, transferred %s VM-state", sizeText(memory))
 	say("migration status: completed")
 	return nil
+}
+
+// migrateTask is the type of the task, which of VMs has one m.
+func migrateTask(kind apidoc.GuestKind) string {
+	if kind == apidoc.LXC {
+		return "vzmigrate"
+	}
+	return "qmigrate"
 }

@@ -27,7 +27,7 @@ type worker struct {
 	rested   int
 	stop     chan struct{} // closed to interrupt
 	stopped  bool
-	hurried  bool // no task but a call that does not wait
+	hurried  bool          // no task but a call that does not wait
 	step     chan struct{} // lets a held task go on, once each
 }
 

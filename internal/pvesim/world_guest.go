@@ -3,6 +3,7 @@ package pvesim
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"pvemcp/apidoc"
 )
@@ -60,6 +61,10 @@ type Agent struct {
 	Users      []string          `json:"users,omitempty"`
 	Timezone   string            `json:"timezone,omitempty"`
 	Files      map[string]string `json:"files,omitempty"` // path → content
+
+	frozen    bool              // its file systems, for a moment
+	mu        sync.Mutex        // of processes
+	processes map[int64]process // what it ran and nobody has asked about yet
 }
 
 // OSInfo is a guest's operating system as get-osinfo gives it.
