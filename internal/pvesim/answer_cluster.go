@@ -137,7 +137,9 @@ func configNodes(c *call) (any, error) {
 }
 
 func (m *MetricServer) object() object {
-	return object{{"id", m.ID}, {"type", m.Type}, {"server", m.Server}, {"port", m.Port}, {"disable", number01(m.Disabled)}}
+	o := object{{"id", m.ID}, {"type", m.Type}, {"server", m.Server}, {"port", m.Port}, {"disable", number01(m.Disabled)}}
+	m.Options.Each(func(k, v string) bool { o.put(k, v); return true })
+	return o
 }
 
 func metricServers(c *call) (any, error) {

@@ -12,17 +12,12 @@ import (
 
 func init() {
 	for _, path := range [...]string{
-		"/cluster/acme/account", "/cluster/acme/plugins", "/cluster/jobs/realm-sync", "/cluster/qemu/custom-cpu-models",
-		"/cluster/notifications/endpoints/gotify", "/cluster/notifications/endpoints/smtp", "/cluster/notifications/endpoints/webhook",
-		"/cluster/sdn/controllers", "/cluster/sdn/dns", "/cluster/sdn/fabrics/fabric", "/cluster/sdn/fabrics/node", "/cluster/sdn/prefix-lists", "/cluster/sdn/route-maps/entries",
+		"/cluster/acme/account", "/cluster/sdn/fabrics/fabric", "/cluster/sdn/fabrics/node", "/cluster/sdn/prefix-lists", "/cluster/sdn/route-maps/entries",
 	} {
 		register("GET "+path, func(c *call) (any, error) { return c.rows(nil), nil })
 	}
 	register("GET /cluster/sdn/fabrics/all", func(c *call) (any, error) {
 		return c.one(object{{"fabrics", []object{}}, {"nodes", []object{}}}), nil
-	})
-	register("GET /cluster/sdn/ipams", func(c *call) (any, error) {
-		return c.rows([]object{{{"ipam", "pve"}, {"type", "pve"}}}), nil
 	})
 	register("GET /cluster/sdn/vnets/{vnet}/firewall/options", func(c *call) (any, error) { return c.one(object{}), nil })
 	register("GET /cluster/sdn/vnets/{vnet}/firewall/rules", func(c *call) (any, error) { return c.ordered(nil), nil })
@@ -31,25 +26,6 @@ func init() {
 			{{"name", "Let's Encrypt V2"}, {"url", "https://acme-v02.api.letsencrypt.org/directory"}},
 			{{"name", "Let's Encrypt V2 Staging"}, {"url", "https://acme-staging-v02.api.letsencrypt.org/directory"}},
 		}), nil
-	})
-	register("GET /cluster/notifications/targets", func(c *call) (any, error) {
-		return c.rows([]object{append(mailToRoot(), member{"type", "sendmail"})}), nil
-	})
-	register("GET /cluster/notifications/endpoints/sendmail", func(c *call) (any, error) {
-		return c.rows([]object{append(mailToRoot(), member{"mailto-user", []string{"root@pam"}})}), nil
-	})
-	register("GET /cluster/notifications/endpoints/sendmail/{name}", func(c *call) (any, error) {
-		if c.path["name"] != "mail-to-root" {
-			return nil, noSuchTarget(c)
-		}
-		return c.one(append(mailToRoot(), member{"mailto-user", []string{"root@pam"}})), nil
-	})
-	register("GET /cluster/notifications/matchers", func(c *call) (any, error) { return c.rows([]object{defaultMatcher()}), nil })
-	register("GET /cluster/notifications/matchers/{name}", func(c *call) (any, error) {
-		if c.path["name"] != "default-matcher" {
-			return nil, noSuchTarget(c)
-		}
-		return c.one(defaultMatcher()), nil
 	})
 	register("GET /cluster/notifications/matcher-fields", func(c *call) (any, error) {
 		return c.rows([]object{{{"name", "type"}}, {{"name", "hostname"}}, {{"name", "job-id"}}}), nil

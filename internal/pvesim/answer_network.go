@@ -1,6 +1,9 @@
 package pvesim
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 func init() {
 	for _, k := range [...]string{"pci", "usb", "dir"} {
@@ -17,7 +20,9 @@ func init() {
 }
 
 func (m *Mapping) object() object {
-	return object{{"id", m.ID}, {"description", m.Description}, {"map", m.Map}}
+	o := object{{"id", m.ID}, {"description", m.Description}, {"map", m.Map}}
+	m.Options.Each(func(k, v string) bool { o.put(k, atoi(v)); return true })
+	return o
 }
 
 func mappingList(c *call, kind string) (any, error) {
@@ -100,6 +105,7 @@ func (v *VNet) object() object {
 	if v.Tag > 0 {
 		o.put("tag", v.Tag)
 	}
+	v.Options.Each(func(k, x string) bool { o.put(k, atoi(x)); return true })
 	return o
 }
 
@@ -140,9 +146,17 @@ func sdnSubnets(c *call) (any, error) {
 	}
 	list := []object{}
 	for _, s := range v.Subnets {
-		list = append(list, object{{"subnet", v.Zone + "-" + s}, {"cidr", s}, {"vnet", v.ID}, {"zone", v.Zone}, {"type", "subnet"}})
+		list = append(list, v.subnet(s))
 	}
 	return c.rows(list), nil
+}
+
+// subnet is a subnet in lists; its id is the zone and the network.
+func (v *VNet) subnet(cidr string) object {
+	o := object{{"subnet", v.Zone + "-" + strings.ReplaceAll(cidr, "/", "-")}, {"cidr", cidr}, {"vnet", v.ID}, {"zone", v.Zone}, {"type", "subnet"}}
+	options := v.SubnetOptions[cidr]
+	options.Each(func(k, x string) bool { o.put(k, x); return true })
+	return o
 }
 
 func nodeZones(c *call) (any, error) {

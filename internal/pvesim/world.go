@@ -43,6 +43,7 @@ type World struct {
 	Metrics       []*MetricServer
 	Log           []LogEntry // the cluster log, oldest first
 	Ceph          *Ceph      // nil: not installed
+	Sections      []*Section // what has no form of its own here
 	Faults        Faults
 
 	guests map[apidoc.VMID]*Guest

@@ -165,6 +165,7 @@ type Mapping struct {
 	ID          string   `json:"id,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Map         []string `json:"map,omitempty"` // property strings, one a node
+	Options     Config   `json:"options,omitempty"`
 }
 
 // Zone is one of software-defined networking.
@@ -181,6 +182,9 @@ type VNet struct {
 	Alias   string   `json:"alias,omitempty"`
 	Tag     int      `json:"tag,omitempty"`
 	Subnets []string `json:"subnets,omitempty"`
+	Options Config   `json:"options,omitempty"`
+	// SubnetOptions are gateway, snat, dhcp-range… of a subnet, by its CIDR.
+	SubnetOptions map[string]Config `json:"subnet_options,omitempty"`
 }
 
 // MetricServer is where nodes send figures.
@@ -190,6 +194,7 @@ type MetricServer struct {
 	Server   string `json:"server,omitempty"`
 	Port     int    `json:"port,omitempty"`
 	Disabled bool   `json:"disabled,omitempty"`
+	Options  Config `json:"options,omitempty"`
 }
 
 // LogEntry is a line of the cluster log.

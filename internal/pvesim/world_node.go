@@ -39,6 +39,7 @@ type Node struct {
 	Directories  []*DirectoryMount `json:"directories,omitempty"`
 	Interfaces   []*Interface      `json:"interfaces,omitempty"`
 	NetChanges   string            `json:"net_changes,omitempty"` // text of pending network changes
+	NetBefore    []*Interface      `json:"net_before,omitempty"`  // the interfaces in force while changes wait
 	Updates      []*Package        `json:"updates,omitempty"`
 	Packages     []*Package        `json:"packages,omitempty"`
 	Certificates []*Certificate    `json:"certificates,omitempty"`
@@ -53,6 +54,7 @@ type Node struct {
 	Syslog       []LogLine         `json:"syslog,omitempty"` // lines beside those that every node writes
 
 	tasks taskArchive
+	away  int // fault that stands for the node while it is the only one and off
 }
 
 // LogLine is a line of a log with its time.

@@ -53,6 +53,7 @@ type worldFile struct {
 	Metrics      []*MetricServer `json:"metric_servers,omitempty"`
 	Log          []LogEntry      `json:"log,omitempty"`
 	Ceph         *Ceph           `json:"ceph,omitempty"`
+	Sections     []*Section      `json:"sections,omitempty"`
 
 	Users  []*fileUser  `json:"users,omitempty"`
 	Groups []*fileGroup `json:"groups,omitempty"`
@@ -366,7 +367,7 @@ func (w *World) toFile() *worldFile {
 		Now: w.Now().UTC().Format(time.RFC3339), Seed: w.Seed, Version: w.Version.Version, RepoID: w.Version.RepoID, Complete: true,
 		Cluster: w.Cluster, ConfigVersion: w.ConfigVersion, Quorate: w.Quorate, Local: w.Local,
 		Nodes: w.Nodes, Storages: w.Storages, Guests: w.Guests(), Pools: w.Pools, Jobs: w.Jobs, Replications: w.Replications, HA: w.HA,
-		Datacenter: w.Datacenter, Firewall: w.Firewall, Mappings: w.Mappings, Zones: w.Zones, VNets: w.VNets, Metrics: w.Metrics, Log: w.Log, Ceph: w.Ceph,
+		Datacenter: w.Datacenter, Firewall: w.Firewall, Mappings: w.Mappings, Zones: w.Zones, VNets: w.VNets, Metrics: w.Metrics, Log: w.Log, Ceph: w.Ceph, Sections: w.Sections,
 		Faults: w.Faults.Wire,
 	}
 	for _, n := range w.Nodes {

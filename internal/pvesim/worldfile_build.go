@@ -27,7 +27,7 @@ func (f *worldFile) world(root *jsonNode, now time.Time) (*World, error) {
 	}
 	w.Cluster, w.ConfigVersion, w.Quorate = f.Cluster, max(f.ConfigVersion, 1), f.Quorate
 	w.Pools, w.Jobs, w.Replications, w.HA, w.Datacenter = f.Pools, f.Jobs, f.Replications, f.HA, f.Datacenter
-	w.Firewall, w.Mappings, w.Zones, w.VNets, w.Metrics, w.Log, w.Ceph = f.Firewall, f.Mappings, f.Zones, f.VNets, f.Metrics, f.Log, f.Ceph
+	w.Firewall, w.Mappings, w.Zones, w.VNets, w.Metrics, w.Log, w.Ceph, w.Sections = f.Firewall, f.Mappings, f.Zones, f.VNets, f.Metrics, f.Log, f.Ceph, f.Sections
 	b := &builder{World: w, file: f, root: root, now: now.Unix()}
 	for _, step := range [...]func() error{b.addNodes, b.addStorages, b.addPools, b.addGuests, b.addHA, b.addJobs, b.addAccess, b.addTasks, b.addFaults} {
 		if err := step(); err != nil {
