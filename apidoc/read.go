@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -41,7 +42,9 @@ func unreadable(why string, err error) error { return &ReadError{Why: why, Err: 
 // assignment finds where a published JavaScript file assigns the schema. The
 // names are those of Virtual Environment (pveapi until 6.4, apiSchema since),
 // Backup Server and Mail Gateway.
-var assignment = regexp.MustCompile(`(?m)^[ \t]*(?:var|const|let)[ \t]+(?:pveapi|apiSchema|pmgapi|pbsapi)[ \t]*=\s*\[`)
+var assignment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^[ \t]*(?:var|const|let)[ \t]+(?:pveapi|apiSchema|pmgapi|pbsapi)[ \t]*=\s*\[`)
+})
 
 // unpack undoes gzip, if the text is gzipped, and holds [MaxText].
 func unpack(data []byte) ([]byte, error) {
@@ -74,7 +77,7 @@ func cut(data []byte) ([]byte, error) {
 	case data[start] == '<':
 		return nil, unreadable("this is HTML, not a schema; a node serves its schema at /pve-docs/api-viewer/apidoc.js", nil)
 	default:
-		loc := assignment.FindIndex(data)
+		loc := assignment().FindIndex(data)
 		if loc == nil {
 			return nil, unreadable("neither a JSON array nor a file that assigns one to pveapi, apiSchema or pmgapi; a node serves its schema at /pve-docs/api-viewer/apidoc.js", nil)
 		}

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -279,16 +280,7 @@ func (s *Server) MCP() *mcp.Server {
 		PageSize:     1000,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	for _, t := range s.tools {
-		m.AddTool(t.tool(s.gate.Approval()), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			r := s.run(ctx, s.callOf(ctx, t, req), t, req.Params.Arguments)
-			if r.ask != nil {
-				return r.ask.inputs(), nil
-			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Text}}, IsError: r.IsError}, nil
-		})
-	}
-	m.AddReceivingMiddleware(s.guard)
+	m.AddReceivingMiddleware(s.guard, s.onFirstUse(m))
 	return m
 }
 
@@ -310,6 +302,34 @@ func (s *Server) callOf(ctx context.Context, t *entry, req *mcp.CallToolRequest)
 		}
 	}
 	return c
+}
+
+// onFirstUse declares the tools when a client first asks about them: making
+// their schemas takes longer than everything else that a start needs, and the
+// first answer, to the handshake, needs none of it.
+func (s *Server) onFirstUse(m *mcp.Server) mcp.Middleware {
+	declare := sync.OnceFunc(func() { s.addTools(m) })
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if strings.HasPrefix(method, "tools/") {
+				declare()
+			}
+			return next(ctx, method, req)
+		}
+	}
+}
+
+// addTools declares every offered tool.
+func (s *Server) addTools(m *mcp.Server) {
+	for _, t := range s.tools {
+		m.AddTool(t.tool(s.gate.Approval()), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			r := s.run(ctx, s.callOf(ctx, t, req), t, req.Params.Arguments)
+			if r.ask != nil {
+				return r.ask.inputs(), nil
+			}
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: r.Text}}, IsError: r.IsError}, nil
+		})
+	}
 }
 
 // guard keeps a fault of ours from ending the session, and tells a client that

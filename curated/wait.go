@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"pvemcp/apidoc"
@@ -174,16 +175,18 @@ func (k *replyKeeper) Call(ctx context.Context, verb, path string, p, out any) e
 
 // percents are the forms in which tasks log how far they are: vzdump and
 // restores, disk copies, downloads (pve-behaviour D1).
-var percents = []*regexp.Regexp{
-	regexp.MustCompile(`^INFO:\s+(\d+)% \(`),
-	regexp.MustCompile(`transferred .* of .* \(([\d.]+)%\)`),
-	regexp.MustCompile(`^progress (\d+)%`),
-	regexp.MustCompile(`^\s*\d+[KM] [. ]+\s(\d+)%`),
-}
+var percents = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`^INFO:\s+(\d+)% \(`),
+		regexp.MustCompile(`transferred .* of .* \(([\d.]+)%\)`),
+		regexp.MustCompile(`^progress (\d+)%`),
+		regexp.MustCompile(`^\s*\d+[KM] [. ]+\s(\d+)%`),
+	}
+})
 
 // percentOf finds the progress in a log line.
 func percentOf(line string) (float64, bool) {
-	for _, re := range percents {
+	for _, re := range percents() {
 		if m := re.FindStringSubmatch(line); m != nil {
 			if f, err := strconv.ParseFloat(m[1], 64); err == nil && f >= 0 && f <= 100 {
 				return f, true

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -136,6 +137,9 @@ func newServeCommand() *cobra.Command {
 				return err
 			}
 			defer done()
+			if os.Getenv("GOGC") == "" {
+				debug.SetGCPercent(50) // a server that waits most of the time: memory before speed
+			}
 			err = s.MCP().Run(cmd.Context(), &mcp.StdioTransport{})
 			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 				return nil

@@ -10,8 +10,10 @@ import (
 	"net/url"
 	"sort"
 	"strings"
+	"sync"
 
 	"pvemcp/apidoc"
+	"pvemcp/generated"
 )
 
 // apiPrefix is where Proxmox's API begins in a request's path.
@@ -70,19 +72,19 @@ func NewIntent(policies Policies, verb, path string, params map[string][]string)
 	for name, values := range params {
 		in.Params[name] = values
 	}
-	match, ok := findMethod(v, path)
+	template, values, ok := findMethod(v, path)
 	if !ok {
 		in.Class = apidoc.Destroy
 		in.Policy.Class = apidoc.Destroy
 		return in, nil
 	}
-	in.Template, in.values = match.Path, match.Values
-	for _, pv := range match.Values {
+	in.Template, in.values = template, values
+	for _, pv := range values {
 		// The path's value and a parameter of the same name must be equal for
 		// Proxmox; the gate looks at both.
 		in.Params[pv.Name] = append([]string{pv.Value}, in.Params[pv.Name]...)
 	}
-	policy, judged := policies(v, match.Path)
+	policy, judged := policies(v, template)
 	switch {
 	case judged:
 		in.Policy, in.judged = *policy, true
@@ -140,20 +142,39 @@ func NewCommand(c Command) (*Intent, error) {
 	return in, nil
 }
 
-// findMethod looks in all snapshots, the newest first, so that a method of an
-// older cluster is known for what it is.
-func findMethod(verb apidoc.Verb, path string) (apidoc.Match, bool) {
+// routes are the methods of the version that the generated code is of. They
+// are made on first use: a whole snapshot would cost far more to read.
+var routes = sync.OnceValue(func() *apidoc.Routes {
+	return apidoc.NewRoutes(func(yield func(apidoc.Verb, string) bool) {
+		for i := range generated.Effects() {
+			e := &generated.Effects()[i]
+			if !yield(e.Verb, e.Path) {
+				return
+			}
+		}
+	})
+})
+
+// findMethod looks at the newest version first, then at the older snapshots, so
+// that a method of an older cluster is known for what it is.
+func findMethod(verb apidoc.Verb, path string) (template string, values []apidoc.PathValue, ok bool) {
+	if template, values, err := routes().Lookup(verb, path); err == nil {
+		return template, values, true
+	}
 	versions := apidoc.Snapshots()
 	for i := len(versions) - 1; i >= 0; i-- {
+		if versions[i] == apidoc.Newest {
+			continue
+		}
 		s, err := apidoc.Snapshot(versions[i])
 		if err != nil {
 			continue
 		}
 		if m, err := s.Lookup(verb, path); err == nil {
-			return m, true
+			return m.Path, m.Values, true
 		}
 	}
-	return apidoc.Match{}, false
+	return "", nil, false
 }
 
 // requestIntent reads the intent from a request as it would go over the wire,

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 
 	"pvemcp/apidoc"
 	"pvemcp/internal/pverest"
@@ -18,45 +19,51 @@ const hidden = "(hidden)"
 // turns up in other text; shorter ones would only garble sentences.
 const shortestSecret = 4
 
-// What shows, in any text, that a secret follows.
-var (
-	// secretWord finds KEY=VALUE and KEY: VALUE, also as in JSON and in URLs.
-	secretWord = regexp.MustCompile(`(?i)([\w.-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key|private-?key|encryption-?key|hmac-?key|cipassword|authkey)[\w.-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&"']+)`)
-	// secretFlag finds --password VALUE.
-	secretFlag = regexp.MustCompile(`(?i)(--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key|private-?key)[\w-]*\s+)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`)
-	// apiToken finds USER@REALM!NAME=SECRET and the same with a colon.
-	apiToken = regexp.MustCompile(`([\w.-]+@[\w.-]+![\w.-]+[=:])([^\s,;&"'/][^\s,;&"']*)`)
-	// userInfo finds the password in a URL.
-	userInfo = regexp.MustCompile(`(://[^\s/:@]*:)([^\s/@]+)(@)`)
-	// authScheme finds what HTTP's Authorization holds.
-	authScheme = regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([\w.~+/=-]{6,})`)
-	// ticket finds Proxmox's tickets.
-	ticket = regexp.MustCompile(`(PVE(?:VNC|TERM|TFA|MTUNNEL|SPICE)?:[^\s:]+:[0-9A-Fa-f]{8}::)(\S+)`)
-	// pem finds private keys.
-	pem = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`)
-	// flagAlone is a flag whose value is the next item of a list.
-	flagAlone = regexp.MustCompile(`(?i)^--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key|private-?key)[\w-]*$`)
-	// secretName is for parameters of methods that nobody has judged.
-	secretName = regexp.MustCompile(`(?i)pass|secret|token|key|credential|ticket|otp|cookie`)
-)
+// marks show, in any text, that a secret follows. They are compiled when the
+// first text is masked: a server that only reads never needs them.
+type marks struct {
+	secretWord *regexp.Regexp // KEY=VALUE and KEY: VALUE, also as in JSON and in URLs
+	secretFlag *regexp.Regexp // --password VALUE
+	apiToken   *regexp.Regexp // USER@REALM!NAME=SECRET and the same with a colon
+	userInfo   *regexp.Regexp // the password in a URL
+	authScheme *regexp.Regexp // what HTTP's Authorization holds
+	ticket     *regexp.Regexp // Proxmox's tickets
+	pem        *regexp.Regexp // private keys
+	flagAlone  *regexp.Regexp // a flag whose value is the next item of a list
+	secretName *regexp.Regexp // names of parameters of methods that nobody has judged
+}
+
+var marksOf = sync.OnceValue(func() *marks {
+	return &marks{
+		secretWord: regexp.MustCompile(`(?i)([\w.-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key|private-?key|encryption-?key|hmac-?key|cipassword|authkey)[\w.-]*["']?\s*[=:]\s*)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,;&"']+)`),
+		secretFlag: regexp.MustCompile(`(?i)(--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key|private-?key)[\w-]*\s+)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+)`),
+		apiToken:   regexp.MustCompile(`([\w.-]+@[\w.-]+![\w.-]+[=:])([^\s,;&"'/][^\s,;&"']*)`),
+		userInfo:   regexp.MustCompile(`(://[^\s/:@]*:)([^\s/@]+)(@)`),
+		authScheme: regexp.MustCompile(`(?i)(\b(?:bearer|basic)\s+)([\w.~+/=-]{6,})`),
+		ticket:     regexp.MustCompile(`(PVE(?:VNC|TERM|TFA|MTUNNEL|SPICE)?:[^\s:]+:[0-9A-Fa-f]{8}::)(\S+)`),
+		pem:        regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`),
+		flagAlone:  regexp.MustCompile(`(?i)^--?[\w-]*(?:passw(?:or)?d|passphrase|secret|token|credential|api-?key|private-?key)[\w-]*$`),
+		secretName: regexp.MustCompile(`(?i)pass|secret|token|key|credential|ticket|otp|cookie`),
+	}
+})
 
 // bulky are the parameters of shells that carry content: only its size is told.
 var bulky = map[string]bool{"content": true, "input-data": true}
 
 // maskText hides what looks like a secret in any text.
 func maskText(s string) string {
-	s = pem.ReplaceAllString(s, hidden)
-	s = apiToken.ReplaceAllString(s, "${1}"+hidden)
-	s = ticket.ReplaceAllString(s, "${1}"+hidden)
-	s = userInfo.ReplaceAllString(s, "${1}"+hidden+"${3}")
-	s = secretWord.ReplaceAllString(s, "${1}"+hidden)
-	s = secretFlag.ReplaceAllString(s, "${1}"+hidden)
-	return authScheme.ReplaceAllString(s, "${1}"+hidden)
+	s = marksOf().pem.ReplaceAllString(s, hidden)
+	s = marksOf().apiToken.ReplaceAllString(s, "${1}"+hidden)
+	s = marksOf().ticket.ReplaceAllString(s, "${1}"+hidden)
+	s = marksOf().userInfo.ReplaceAllString(s, "${1}"+hidden+"${3}")
+	s = marksOf().secretWord.ReplaceAllString(s, "${1}"+hidden)
+	s = marksOf().secretFlag.ReplaceAllString(s, "${1}"+hidden)
+	return marksOf().authScheme.ReplaceAllString(s, "${1}"+hidden)
 }
 
 // secretParam tells whether a parameter's whole value is a secret.
 func (i *Intent) secretParam(name string) bool {
-	return i.Policy.Secret(name) || pverest.IsSecretParam(name) || !i.judged && secretName.MatchString(name)
+	return i.Policy.Secret(name) || pverest.IsSecretParam(name) || !i.judged && marksOf().secretName.MatchString(name)
 }
 
 // secrets are all values of secret parameters, in the forms in which they may
@@ -124,7 +131,7 @@ func (i *Intent) Masked() map[string][]string {
 				masked[n] = hidden
 			case i.Class == apidoc.Shell && bulky[name]:
 				masked[n] = fmt.Sprintf("(%d bytes)", len(v))
-			case n > 0 && flagAlone.MatchString(values[n-1]):
+			case n > 0 && marksOf().flagAlone.MatchString(values[n-1]):
 				masked[n] = hidden
 			default:
 				masked[n] = i.mask(v)
