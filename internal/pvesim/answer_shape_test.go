@@ -89,6 +89,7 @@ func TestEveryReadAnswers(t *testing.T) {
 	vm, ct, withSnapshot := pickGuests(t, w)
 	errorsExpected := map[string]string{
 		"/cluster/ha/groups": "cannot index groups: ha groups have been migrated to rules", "/cluster/ha/groups/{group}": "cannot read group: ha groups have been migrated to rules",
+		"/nodes/{node}/qemu/{vmid}/agent/exec-status":    "Agent error: PID 1 does not exist",
 		"/cluster/firewall/groups/{group}/{pos}":         "",
 		"/nodes/{node}/qemu/{vmid}/firewall/rules/{pos}": "no rule at position 0", "/nodes/{node}/lxc/{vmid}/firewall/rules/{pos}": "no rule at position 0",
 		"/nodes/{node}/firewall/rules/{pos}": "no rule at position 0",
@@ -96,7 +97,7 @@ func TestEveryReadAnswers(t *testing.T) {
 	query := map[string]string{
 		"/nodes/{node}/rrddata": "timeframe=hour", "/nodes/{node}/qemu/{vmid}/rrddata": "timeframe=day", "/nodes/{node}/lxc/{vmid}/rrddata": "timeframe=week", "/nodes/{node}/storage/{storage}/rrddata": "timeframe=month",
 		"/nodes/{node}/qemu/{vmid}/feature": "feature=snapshot", "/nodes/{node}/lxc/{vmid}/feature": "feature=clone",
-		"/nodes/{node}/qemu/{vmid}/cloudinit/dump": "type=user", "/nodes/{node}/qemu/{vmid}/agent/file-read": "file=/etc/hostname",
+		"/nodes/{node}/qemu/{vmid}/cloudinit/dump": "type=user", "/nodes/{node}/qemu/{vmid}/agent/file-read": "file=/etc/hostname", "/nodes/{node}/qemu/{vmid}/agent/exec-status": "pid=1",
 		"/nodes/{node}/scan/lvmthin": "vg=vmdata", "/nodes/{node}/disks/smart": "disk=/dev/sda", "/nodes/{node}/vzdump/extractconfig": "volume=" + url.QueryEscape(string(firstBackup(w))),
 	}
 	var keys []string
@@ -145,8 +146,6 @@ func TestEveryReadAnswers(t *testing.T) {
 		case strings.Contains(template, "/replication"):
 			w.Replications = []*Replication{{ID: vm.ID.String() + "-0", Guest: vm.ID, Source: vm.Node, Target: "pve2", LastTry: 1}}
 			values["id"], values["node"] = vm.ID.String()+"-0", string(vm.Node)
-		case strings.Contains(template, "/notifications/"):
-			values["name"] = map[bool]string{true: "default-matcher", false: "mail-to-root"}[strings.Contains(template, "matchers")]
 		case strings.Contains(template, "/metrics/"):
 			values["id"] = "influx"
 		case strings.Contains(template, "/backup/"):
@@ -161,6 +160,12 @@ func TestEveryReadAnswers(t *testing.T) {
 			values["volume"] = "nfs-data:iso/debian-13.1.0-amd64-netinst.iso"
 		case strings.Contains(template, "/access/tfa/") || strings.HasSuffix(template, "/tfa"):
 			values["userid"] = "root@pam"
+		}
+		for _, k := range sectionKinds { // what can be set up is; the rest came with the installation
+			if template == "/cluster/"+k.path+"/{"+k.param()+"}" {
+				values[k.param()] = "entry1"
+				w.Sections = []*Section{{Kind: k.path, ID: "entry1", Options: sampleOptions[k.path]}}
+			}
 		}
 		path := template
 		for name, v := range values {
@@ -194,6 +199,19 @@ func TestEveryReadAnswers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sampleOptions are what an entry can't be without.
+var sampleOptions = map[string]Config{
+	"acme/plugins":                    NewConfig("type", "dns", "api", "cf"),
+	"jobs/realm-sync":                 NewConfig("schedule", "daily", "realm", "corp"),
+	"qemu/custom-cpu-models":          NewConfig("reported-model", "kvm64"),
+	"notifications/endpoints/gotify":  NewConfig("server", "https://push.example.org"),
+	"notifications/endpoints/smtp":    NewConfig("server", "mail.example.org", "from-address", "pve@example.org"),
+	"notifications/endpoints/webhook": NewConfig("url", "https://hook.example.org", "method", "post"),
+	"sdn/controllers":                 NewConfig("type", "evpn"),
+	"sdn/dns":                         NewConfig("type", "powerdns"),
+	"sdn/ipams":                       NewConfig("type", "netbox"),
 }
 
 func pickGuests(t *testing.T, w *World) (vm, ct, withSnapshot *Guest) {

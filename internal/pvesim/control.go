@@ -129,13 +129,15 @@ func (s *Server) control(x *exchange, path string) *response {
 		return sayJSON(200, []RequestRecord{})
 	case what == "GET /state":
 		return s.state()
+	case what == "GET /changes":
+		return s.changes()
 	case strings.HasPrefix(what, "POST /step/"):
 		if !s.StepTask(strings.TrimPrefix(what, "POST /step/")) {
 			return sayJSON(404, map[string]any{"error": "no such task is running"})
 		}
 		return sayJSON(200, map[string]any{})
 	}
-	return sayJSON(404, map[string]any{"error": what + " is none of GET, POST, DELETE /faults, DELETE /faults/ID, GET, DELETE /requests, GET /state, POST /step/UPID"})
+	return sayJSON(404, map[string]any{"error": what + " is none of GET, POST, DELETE /faults, DELETE /faults/ID, GET, DELETE /requests, GET /state, GET /changes, POST /step/UPID"})
 }
 
 // postFaults takes one fault or a list of them; either all are set or none.

@@ -179,6 +179,7 @@ func (s *Server) dispatch(x *exchange) (p *response) {
 	} else {
 		s.world.mu.Lock()
 		defer s.world.mu.Unlock()
+		s.remember()
 	}
 	x.who.view = newACLView(s.world)
 	defer func() {

@@ -76,6 +76,8 @@ type Server struct {
 	faults   faultBook
 	log      requestLog
 	count    atomic.Uint64
+	before   []byte // the world as JSON before the first change; under its lock
+	forgot   bool   // that was tried
 
 	done    chan struct{}
 	closing sync.Once
