@@ -14,7 +14,8 @@
 // route.go (what happens to one request, in Proxmox's order), auth*.go and
 // acl.go (who may), call.go (what a handler gets), fault.go (what a test can
 // break), control.go (/__sim/…), world*.go and answer_*.go (the cluster and
-// what it says).
+// what it says), live_task.go (how a change takes time) and the other live_*.go
+// (what can be changed).
 //
 // Texts that stand in error answers here are what Proxmox sends; clients match
 // on them, so they are facts of the protocol.

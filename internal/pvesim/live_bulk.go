@@ -241,7 +241,7 @@ func bulk(what string) handler {
 		if err != nil {
 			return nil, err
 		}
-		force, local := c.flag("force-stop", false), c.flag("with-local-disks", false)
+		force, local := c.flag("force-stop", true), c.flag("with-local-disks", false)
 
 		return c.launch("bulk-"+what, "", func(k *worker) error {
 			var failed []string

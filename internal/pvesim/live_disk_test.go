@@ -58,8 +58,8 @@ func TestMoveDisk(t *testing.T) {
 	refuses(t, s, "storage", "either set 'storage' or 'target-vmid', but not both", "POST "+q1+"100/move_disk", "disk", "scsi0")
 	fails(t, s, 500, modified, "POST "+q1+"100/move_disk", "disk", "scsi0", "storage", "nas", "digest", strings.Repeat("0", 40))
 	fails(t, s, 500, "cannot move volumes of a running container", "POST "+l1+"102/move_volume", "volume", "rootfs", "storage", "nas")
-	taskOK(t, s, "POST "+q1+"100/snapshot", "snapname", "x1")
-	fails(t, s, 500, "you can't move a disk with snapshots and delete the source", "POST "+q1+"100/move_disk", "disk", "scsi0", "storage", "nas", "delete", "1")
+	taskOK(t, s, "POST "+q1+"114/snapshot", "snapname", "x1")
+	fails(t, s, 500, "you can't move a disk with snapshots and delete the source", "POST "+q1+"114/move_disk", "disk", "scsi0", "storage", "lvm", "delete", "1")
 }
 
 // TestMoveFails: a copy that finds no room leaves nothing behind.

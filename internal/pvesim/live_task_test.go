@@ -153,3 +153,31 @@ func TestTaskFaultForm(t *testing.T) {
 		assert.Error(t, err, "%+v", f)
 	}
 }
+
+// TestTaskFaultsInAWorldFile: a situation can have tasks that will fail.
+func TestTaskFaultsInAWorldFile(t *testing.T) {
+	w := small(t, `, "faults": [{"kind": "task-fail", "task": "qmstart", "guest": 105, "reason": "start failed: org.freedesktop.systemd1.UnitExists", "times": 1}, {"kind": "task-slow", "delay": "2ms"}, {"kind": "deaf", "guest": 100}]`)
+	s := start(t, Options{World: w, TaskStep: time.Millisecond})
+	changed(s, func(w *World) { w.Guest(105).Config.Delete("template") })
+	status, _ := task(t, s, "POST /nodes/n1/qemu/105/status/start")
+	assert.Equal(t, "start failed: org.freedesktop.systemd1.UnitExists", status)
+	taskOK(t, s, "POST /nodes/n1/qemu/105/status/start")
+	status, _ = task(t, s, "POST /nodes/n1/qemu/100/status/shutdown")
+	assert.Equal(t, "VM quit/powerdown failed - got timeout", status)
+}
+
+// TestLostAnswer: the connection breaks after the change was taken, so the
+// task is there although nobody was told of it.
+func TestLostAnswer(t *testing.T) {
+	s := lab(t)
+	_, err := s.AddFault(Fault{Kind: FaultLose, Method: "POST", Path: "/nodes/*/qemu/101/status/start", Times: 1})
+	require.NoError(t, err)
+	_, err = exchangeRaw(t, s, buildRequest("POST", "/api2/json/nodes/n1/qemu/101/status/start", map[string]string{"Authorization": rootToken}, ""))
+	require.Error(t, err)
+	until(t, func() bool { is, _ := vmStatus(t, s, "101"); return is == "running" })
+}
+
+func vmStatus(t testing.TB, s *Server, id string) (string, string) {
+	t.Helper()
+	return status(t, s, q1+id)
+}
