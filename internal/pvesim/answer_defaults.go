@@ -12,7 +12,7 @@ import (
 
 func init() {
 	for _, path := range [...]string{
-		"/cluster/acme/account", "/cluster/sdn/fabrics/fabric", "/cluster/sdn/fabrics/node", "/cluster/sdn/prefix-lists", "/cluster/sdn/route-maps/entries",
+		"/cluster/sdn/fabrics/fabric", "/cluster/sdn/fabrics/node", "/cluster/sdn/prefix-lists", "/cluster/sdn/route-maps/entries",
 	} {
 		register("GET "+path, func(c *call) (any, error) { return c.rows(nil), nil })
 	}

@@ -90,6 +90,7 @@ func TestEveryReadAnswers(t *testing.T) {
 	errorsExpected := map[string]string{
 		"/cluster/ha/groups": "cannot index groups: ha groups have been migrated to rules", "/cluster/ha/groups/{group}": "cannot read group: ha groups have been migrated to rules",
 		"/nodes/{node}/qemu/{vmid}/agent/exec-status":    "Agent error: PID 1 does not exist",
+		"/cluster/acme/account/{name}":                   "Permission check failed (user != root@pam)",
 		"/cluster/firewall/groups/{group}/{pos}":         "",
 		"/nodes/{node}/qemu/{vmid}/firewall/rules/{pos}": "no rule at position 0", "/nodes/{node}/lxc/{vmid}/firewall/rules/{pos}": "no rule at position 0",
 		"/nodes/{node}/firewall/rules/{pos}": "no rule at position 0",
@@ -146,6 +147,8 @@ func TestEveryReadAnswers(t *testing.T) {
 		case strings.Contains(template, "/replication"):
 			w.Replications = []*Replication{{ID: vm.ID.String() + "-0", Guest: vm.ID, Source: vm.Node, Target: "pve2", LastTry: 1}}
 			values["id"], values["node"] = vm.ID.String()+"-0", string(vm.Node)
+		case strings.Contains(template, "/acme/account/"):
+			values["name"] = "default"
 		case strings.Contains(template, "/metrics/"):
 			values["id"] = "influx"
 		case strings.Contains(template, "/backup/"):

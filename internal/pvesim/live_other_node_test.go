@@ -174,3 +174,24 @@ func TestCertificates(t *testing.T) {
 	taskOK(t, s, "DELETE /nodes/n1/certificates/acme/certificate")
 	assert.NotContains(t, api(t, s, "GET /nodes/n1/certificates/info").body, customCertificate)
 }
+
+func TestAccountsAndCeph(t *testing.T) {
+	s := quick(t, nodeWorld(t))
+	ask := func(call string, pairs ...string) {
+		a := asRoot(t, s, call, pairs...)
+		require.Equal(t, 200, a.status, a.body)
+		status, log := ended(t, s, a.data(t).(string))
+		assert.Equal(t, "OK", status, log)
+	}
+	fails(t, s, 403, "Permission check failed (user != root@pam)", "POST /cluster/acme/account", "contact", "ops@example.org")
+	ask("POST /cluster/acme/account", "contact", "ops@example.org")
+	assert.Contains(t, asRoot(t, s, "POST /cluster/acme/account", "contact", "ops@example.org").body, "ACME account config file 'default' already exists.")
+	ask("PUT /cluster/acme/account/default", "contact", "new@example.org")
+	assert.Contains(t, asRoot(t, s, "GET /cluster/acme/account/default").body, "mailto:new@example.org")
+	ask("DELETE /cluster/acme/account/default")
+	assert.Equal(t, "ACME account config file 'default' does not exist.", asRoot(t, s, "GET /cluster/acme/account/default").reason)
+
+	fails(t, s, 500, "binary not installed: /usr/bin/ceph-mon", "POST /nodes/n1/ceph/pool", "name", "vms")
+	changed(s, func(w *World) { w.Ceph = &Ceph{Health: "HEALTH_OK"} })
+	fails(t, s, 501, "Method 'POST /nodes/{node}/ceph/pool' not implemented in this simulated cluster", "POST /nodes/n1/ceph/pool", "name", "vms")
+}
