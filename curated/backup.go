@@ -44,7 +44,7 @@ var backupTool = Tool[BackupArgs, doc]{
 		// Without remove=0 Proxmox prunes older backups by the storage's rules
 		// after each backup; that is asked for, not assumed.
 		remove := in.Prune
-		ch := &change{title: fmt.Sprintf("Back up %s on %s to %s", g.label(), g.Node, in.Storage), target: g}
+		ch := &change{title: fmt.Sprintf("Back up %s on %s to %s", g.label(), g.Node, in.Storage), target: g, seen: g.Row.Status.V + "@" + string(g.Node)}
 		err = ch.add(ctx, c, nil, func(api *generated.Client) error {
 			_, err := api.PostNodesVzdump(ctx, g.Node, &generated.PostNodesVzdumpParams{
 				Vmid: &id, Storage: storageParam(in.Storage), Mode: &mode, Compress: &compress, Remove: &remove,
@@ -137,7 +137,7 @@ func (c *Call) restore(ctx context.Context, in RestoreArgs) (doc, error) {
 		if err != nil {
 			return doc{}, err
 		}
-		ch.title = fmt.Sprintf("Restore %s over %s on %s", in.Archive, g.label(), g.Node)
+		ch.title = fmt.Sprintf("Restore %s over %s on %s%s", in.Archive, g.label(), g.Node, andStart(in.Start))
 		ch.target, ch.seen = g, digest
 		ch.loses = append(ch.loses, "its present disks, destroyed BEFORE the backup is read: if the restore fails, both are gone", "its snapshots and present configuration")
 		for _, d := range disksOf(config) {
@@ -157,7 +157,7 @@ func (c *Call) restore(ctx context.Context, in RestoreArgs) (doc, error) {
 		if err != nil {
 			return nil, err
 		}
-		ch.title = fmt.Sprintf("Restore %s as new %s %d on %s", in.Archive, kind.Noun(), id, node)
+		ch.title = fmt.Sprintf("Restore %s as new %s %d on %s%s", in.Archive, kind.Noun(), id, node, andStart(in.Start))
 		ch.tells = append(ch.tells, "It gets new MAC addresses, so that it can run beside the original; fixed IP addresses inside are the same.")
 		return ch, nil
 	})

@@ -76,6 +76,9 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 		granted[i] = g
 	}
 	wait, cut := c.wait(wa)
+	// The wait is of the whole call, however many tasks it starts: a client that
+	// has given up hears nothing any more.
+	deadline := time.Now().Add(wait)
 	d := &render.Doc{}
 	for i, s := range ch.steps {
 		reply, err := c.rest.Do(granted[i], pverest.Call{Verb: string(s.match.Verb), Path: s.path, Params: pverest.Values(s.params)})
@@ -89,7 +92,7 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 		if intents[i].Class == apidoc.Access {
 			c.forgetPrivileges()
 		}
-		end := c.follow(ctx, reply, wait)
+		end := c.follow(ctx, reply, max(0, time.Until(deadline)))
 		last := i == len(ch.steps)-1
 		switch {
 		case end == nil: // Proxmox answered at once: it is done
@@ -115,7 +118,7 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 		d.Summary = append(d.Summary, ch.target.Note)
 	}
 	if ch.after != nil {
-		ch.after(ctx, d, wait)
+		ch.after(ctx, d, max(0, time.Until(deadline)))
 	}
 	return doc{Doc: d}, nil
 }
@@ -216,7 +219,7 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 	for i, in := range intents {
 		class = class.Raise(in.Class)
 		for _, r := range in.Policy.RaisedBy(in.Params) {
-			raised = append(raised, r.String())
+			raised = append(raised, strings.Join(ruleWords([]apidoc.Rule{r}), ""))
 		}
 		d.Add(callBlock(i, len(intents), in, ch.steps[i]))
 	}
@@ -229,7 +232,11 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 			kv.Set("tags", strCell(true, g.Row.Tags.V))
 			kv.Set("pool", strCell(true, g.Row.Pool.V))
 			kv.Set("lock", strCell(true, g.Row.Lock.V))
+			if managed(g) {
+				kv.Set("ha", render.Str(g.Row.Hastate.V))
+			}
 		}
+		kv.Set("protection", render.Str(c.protection(ctx, g)))
 	}
 	kv.Set("class", render.Str(classText(class)))
 	kv.Set("because", strCell(true, strings.Join(raised, "; ")))
@@ -263,6 +270,18 @@ func (c *Call) preview(ctx context.Context, ch *change, intents []*gate.Intent) 
 		d.Summary = append(d.Summary, ch.target.Note)
 	}
 	return doc{Doc: d}, nil
+}
+
+// protection tells whether Proxmox lets the guest and its disks be destroyed.
+func (c *Call) protection(ctx context.Context, g *guest) string {
+	config, _, err := c.config(ctx, g)
+	switch {
+	case err != nil:
+		return "not known: " + c.explain(ctx, c.Tool, err)
+	case config["protection"] == "1":
+		return "on (Proxmox refuses to destroy it or its disks)"
+	}
+	return "off"
 }
 
 // needs says what lets the change through, and issues the plan in plan mode. A

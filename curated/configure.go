@@ -124,6 +124,8 @@ func (c *Call) configure(ctx context.Context, g *guest, in ConfigureArgs) (doc, 
 		}
 		if len(keys) == 0 {
 			ch.title = fmt.Sprintf("Rebuild the cloud-init drive of %s on %s", g.label(), g.Node)
+		} else {
+			ch.title += " and rebuild its cloud-init drive"
 		}
 		if err := ch.add(ctx, c, nil, func(api *generated.Client) error {
 			return api.PutNodesQemuCloudinit(ctx, g.Node, g.ID)
@@ -160,6 +162,10 @@ func (c *Call) configTells(ch *change, g *guest, now map[string]string, set map[
 			ch.facts = append(ch.facts, "the cloud-init drive is removed; it can be made anew")
 		case isDisk(key):
 			ch.facts = append(ch.facts, fmt.Sprintf("%s (%s) is detached and kept as an unused disk", key, properties(now[key])[""]))
+		case secretKeys[key]:
+			ch.facts = append(ch.facts, key+" is removed")
+		default:
+			ch.facts = append(ch.facts, fmt.Sprintf("%s (%s) is removed", key, clip(render.Line(now[key]))))
 		}
 	}
 	if force, ok := set["force"]; ok && fmt.Sprint(force) != "0" && fmt.Sprint(force) != "false" {

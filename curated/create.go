@@ -94,7 +94,7 @@ func (c *Call) creation(ctx context.Context, in CreateArgs, node apidoc.Node, id
 	if what != "" {
 		what = " (" + what + ")"
 	}
-	ch := &change{title: fmt.Sprintf("Create %s %d%s on %s", kind.Noun(), id, what, node)}
+	ch := &change{title: fmt.Sprintf("Create %s %d%s on %s%s", kind.Noun(), id, what, node, andStart(in.Start))}
 	err := ch.add(ctx, c, more, func(api *generated.Client) (err error) {
 		if kind == apidoc.QEMU {
 			_, err = api.PostNodesQemu(ctx, node, &generated.PostNodesQemuParams{Vmid: id})
@@ -120,6 +120,14 @@ func (c *Call) creation(ctx context.Context, in CreateArgs, node apidoc.Node, id
 		ch.tells = append(ch.tells, "It gets no disk: disk=STORAGE:GiB gives one.")
 	}
 	return ch, nil
+}
+
+// andStart ends the title of a change that starts what it made.
+func andStart(start bool) string {
+	if start {
+		return " and start it"
+	}
+	return ""
 }
 
 // someNode takes the caller's node, or the online one with most free memory.

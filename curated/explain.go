@@ -72,7 +72,7 @@ func explainRefusal(r *gate.Refusal) string {
 			why = "it changes who may do what"
 		}
 		if len(r.Raised) > 0 {
-			why += " (" + r.Raised[0].String() + ")"
+			why += " (" + strings.Join(ruleWords(r.Raised), "; ") + ")"
 		}
 		return fmt.Sprintf("%s was not made: %s. If the user wants exactly that, repeat with confirm=true and i_understand_data_loss=true.", r.Op, why)
 	case gate.ShellClosed:

@@ -84,7 +84,7 @@ func (c *Call) migrate(ctx context.Context, in MigrateArgs) (doc, error) {
 		ch.tells = append(ch.tells, "Live: it keeps running, with a pause of well under a second at the end.")
 	}
 	if in.WriteArgs.DryRun {
-		ch.facts = append(ch.facts, c.preconditions(ctx, g, in.Target)...)
+		ch.facts = append(ch.facts, c.preconditions(ctx, g, in)...)
 	}
 	if managed(g) {
 		ch.quiet = true
@@ -116,8 +116,9 @@ func (c *Call) onlineNode(ctx context.Context, name string) error {
 }
 
 // preconditions reads what Proxmox says about a migration before it is begun.
-func (c *Call) preconditions(ctx context.Context, g *guest, target string) []string {
+func (c *Call) preconditions(ctx context.Context, g *guest, in MigrateArgs) []string {
 	var facts []string
+	target := in.Target
 	blocked := func(nodes map[string]json.RawMessage) {
 		if raw, ok := nodes[target]; ok {
 			facts = append(facts, fmt.Sprintf("Proxmox does not allow %s as the target now: %s", target, blockers(raw)))
@@ -142,7 +143,11 @@ func (c *Call) preconditions(ctx context.Context, g *guest, target string) []str
 		disks = append(disks, fmt.Sprintf("%s (%s)", disk.Volid.V, render.FormatBytes(disk.Size.V)))
 	}
 	if len(disks) > 0 {
-		facts = append(facts, fmt.Sprintf("%s copied, because they lie on local storage: %s; a running VM needs with_local_disks=true for that.", render.FormatCount(len(disks), "disk"), some(disks, 6)))
+		fact := fmt.Sprintf("Copied, because on local storage: %s", some(disks, 6))
+		if in.Online && !in.WithLocalDisks {
+			fact += "; a running VM needs with_local_disks=true for that"
+		}
+		facts = append(facts, fact+".")
 	}
 	var devices []string
 	for _, r := range p.LocalResources {

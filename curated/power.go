@@ -201,6 +201,8 @@ func powerTells(g *guest, a powerArgs) []string {
 	case "shutdown":
 		if a.force {
 			t = append(t, "If the guest does not shut down in time, it is stopped hard.")
+		} else {
+			t = append(t, "The guest is asked; if it does not shut down in time, the task fails and it keeps running.")
 		}
 	case "reboot":
 		if g.Kind == apidoc.LXC {
@@ -210,7 +212,9 @@ func powerTells(g *guest, a powerArgs) []string {
 	case "suspend":
 		if g.Kind == apidoc.LXC {
 			t = append(t, "Suspending containers is experimental in Proxmox and fails for most.")
-		} else if !a.toDisk {
+		} else if a.toDisk {
+			t = append(t, "Its memory is written to a storage and it is off then, with the lock suspended; a start or resume continues it.")
+		} else {
 			t = append(t, "A suspended VM keeps its memory and still counts as running; resume continues it.")
 		}
 	}

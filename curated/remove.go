@@ -74,7 +74,7 @@ var deleteTool = Tool[DeleteArgs, doc]{
 		}
 		ch.tells = append(ch.tells, "Its backups are kept. Its id may be given to a new guest at once; its permissions and firewall rules go with it.")
 		if !in.Purge {
-			ch.tells = append(ch.tells, "Backup and replication jobs that name it are left as they are (purge=true cleans them).")
+			ch.tells = append(ch.tells, "Backup jobs that name it are left as they are, and a replication job of it makes Proxmox refuse (purge=true removes it from both).")
 		}
 		return c.carryOut(ctx, ch, in.WriteArgs, in.WaitArgs)
 	},

@@ -117,7 +117,7 @@ func New(o Options) (*Server, error) {
 	var err error
 	s.gate, err = gate.Open(gate.Options{
 		Mode: o.Mode, Next: o.Transport, Policies: policyOf, Approval: o.Approval, Protect: o.Protect, Allow: o.Allow,
-		Shell: o.Shell, HostShell: o.HostShell, Audit: o.Audit, Unlogged: o.Unlogged, TokenID: o.TokenID, Cluster: o.Cluster,
+		Shell: o.Shell, HostShell: o.HostShell, Audit: o.Audit, Unlogged: o.Unlogged, TokenID: o.TokenID, Cluster: o.Cluster, Now: s.now,
 		Fault: func(err error) { s.log.Error("the outcome of a change could not be logged", "error", err) },
 	})
 	if err != nil {

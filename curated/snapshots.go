@@ -94,7 +94,7 @@ var snapshotCreateTool = Tool[SnapshotCreateArgs, doc]{
 		if in.VMState && g.Kind == apidoc.LXC {
 			return doc{}, badArg("vmstate", "a container's snapshot can't hold its memory")
 		}
-		ch := &change{title: fmt.Sprintf("Take snapshot %s of %s on %s", in.Snapname, g.label(), g.Node), target: g, seen: snapshotNames(list)}
+		ch := &change{title: fmt.Sprintf("Take snapshot %s of %s on %s", in.Snapname, g.label(), g.Node), target: g, seen: g.Row.Status.V + " " + snapshotNames(list)}
 		err = ch.add(ctx, c, nil, func(api *generated.Client) (err error) {
 			if g.Kind == apidoc.QEMU {
 				_, err = api.PostNodesQemuSnapshot(ctx, g.Node, g.ID, &generated.PostNodesQemuSnapshotParams{Snapname: in.Snapname, Description: text(in.Description), Vmstate: flag(in.VMState)})
@@ -137,7 +137,7 @@ var snapshotDeleteTool = Tool[SnapshotDeleteArgs, doc]{
 		if err != nil {
 			return doc{}, err
 		}
-		ch := &change{title: fmt.Sprintf("Delete snapshot %s of %s on %s", in.Snapname, g.label(), g.Node), target: g, seen: snapshotNames(list)}
+		ch := &change{title: fmt.Sprintf("Delete snapshot %s of %s on %s", in.Snapname, g.label(), g.Node), target: g, seen: g.Row.Status.V + " " + snapshotNames(list)}
 		err = ch.add(ctx, c, nil, func(api *generated.Client) (err error) {
 			if g.Kind == apidoc.QEMU {
 				_, err = api.DeleteNodesQemuSnapshotBySnapname(ctx, g.Node, g.ID, in.Snapname, nil)
@@ -176,7 +176,7 @@ var snapshotRollbackTool = Tool[SnapshotRollbackArgs, doc]{
 		if err != nil {
 			return doc{}, err
 		}
-		ch := &change{title: fmt.Sprintf("Roll %s on %s back to snapshot %s", g.label(), g.Node, in.Snapname), target: g, seen: snapshotNames(list)}
+		ch := &change{title: fmt.Sprintf("Roll %s on %s back to snapshot %s", g.label(), g.Node, in.Snapname), target: g, seen: g.Row.Status.V + " " + snapshotNames(list)}
 		err = ch.add(ctx, c, nil, func(api *generated.Client) (err error) {
 			if g.Kind == apidoc.QEMU {
 				_, err = api.PostNodesQemuSnapshotRollback(ctx, g.Node, g.ID, in.Snapname, &generated.PostNodesQemuSnapshotRollbackParams{Start: flag(in.Start)})

@@ -127,14 +127,12 @@ var taskStopTool = Tool[TaskStopArgs, doc]{
 		}
 		ch.tells = append(ch.tells, "What the task had half done stays as it is: look at the guest's lock and disks afterwards.")
 		ch.after = func(ctx context.Context, d *render.Doc, wait time.Duration) {
-			e := c.await(ctx, upid, max(wait, 2*time.Second))
-			switch {
-			case e.running:
-				d.Summaryf("The task was asked to stop and still runs.")
-				d.Hintf("pve_task follows it: %s", upid)
-			default:
+			e := c.await(ctx, upid, wait)
+			if !e.running && e.trouble == nil {
 				d.Summaryf("The task has ended: %s", render.Line(e.exit))
+				return
 			}
+			c.tellEnd(d, "The task was asked to stop", e, false)
 		}
 		return c.carryOut(ctx, ch, in.WriteArgs, in.WaitArgs)
 	},

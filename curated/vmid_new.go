@@ -2,10 +2,12 @@ package curated
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"pvemcp/apidoc"
+	"pvemcp/curated/gate"
 	"pvemcp/curated/render"
 	"pvemcp/generated"
 	"pvemcp/internal/pverest"
@@ -48,11 +50,17 @@ func (c *Call) withNewID(ctx context.Context, wanted int, w WriteArgs, wa WaitAr
 		if err != nil {
 			return doc{}, err
 		}
+		// What was approved is one id: another one needs a new approval.
+		again := wanted == 0 && c.gate.Approval() == gate.ByFlags
 		if wanted == 0 && w.DryRun {
-			ch.tells = append(ch.tells, "The id "+id.String()+" is free now but not reserved; if it is taken by then, the next free one is used.")
+			otherwise := "a new dry run is needed"
+			if again {
+				otherwise = "the next free one is used"
+			}
+			ch.tells = append(ch.tells, fmt.Sprintf("The id %d is free now but not reserved; if it is taken by then, %s.", id, otherwise))
 		}
 		d, err := c.carryOut(ctx, ch, w, wa)
-		if err == nil || wanted != 0 || try == newGuestTries || !idTaken(err) {
+		if err == nil || !again || try == newGuestTries || !idTaken(err) {
 			if err == nil && !w.DryRun && d.Doc != nil && !d.failure {
 				kv := &render.KV{}
 				kv.Set("vmid", render.Int(int(id)))

@@ -53,7 +53,9 @@ func snapshotNamesNow(sim *pvesim.Server, id apidoc.VMID) []string {
 }
 
 func hasSnapshots(id apidoc.VMID, want ...string) func(testing.TB, *pvesim.Server) {
-	return func(t testing.TB, sim *pvesim.Server) { assert.Equal(t, want, snapshotNamesNow(sim, id)) }
+	return func(t testing.TB, sim *pvesim.Server) {
+		assert.Equal(t, strings.Join(want, " "), strings.Join(snapshotNamesNow(sim, id), " "))
+	}
 }
 
 func holds(storage apidoc.Storage, node apidoc.Node, part string, want bool) func(testing.TB, *pvesim.Server) {
@@ -88,7 +90,7 @@ func writeCases() []writeCase {
 
 func powerCases() []writeCase {
 	return []writeCase{
-		{name: "vm_start", tool: "pve_vm_action", args: args{"vmid": 101, "action": "start"}, sent: []string{"POST " + q1 + "101/status/start"}, task: "qmstart", done: isState(101, pvesim.Running), tells: []string{"VM 101 (zed)", "disrupt"}},
+		{name: "vm_start", tool: "pve_vm_action", args: args{"vmid": 101, "action": "start"}, sent: []string{"POST " + q1 + "101/status/start"}, task: "qmstart", done: isState(101, pvesim.Running), tells: []string{"VM 101 (zed)", "state: stopped", "node: pve1", "protection: off"}},
 		{name: "vm_stop", tool: "pve_vm_action", args: args{"vmid": 100, "action": "stop"}, sent: []string{"POST " + q1 + "100/status/stop"}, task: "qmstop", done: isState(100, pvesim.Stopped), tells: []string{"cuts the power", "prod;web", "dev"}},
 		{name: "vm_shutdown", tool: "pve_vm_action", args: args{"vmid": 100, "action": "shutdown", "timeout": 30}, sent: []string{"POST " + q1 + "100/status/shutdown timeout=30"}, task: "qmshutdown", done: isState(100, pvesim.Stopped)},
 		{name: "vm_shutdown_force", tool: "pve_vm_action", args: args{"name": "web", "action": "shutdown", "force": true}, sent: []string{"POST " + q1 + "100/status/shutdown forceStop=1"}, task: "qmshutdown", done: isState(100, pvesim.Stopped), tells: []string{"stopped hard"}},
@@ -154,7 +156,7 @@ func configureCases() []writeCase {
 		}},
 		{name: "configure_ct", tool: "pve_configure", args: args{"vmid": 103, "set": args{"memory": 1024}, "delete": []string{"net0"}}, sent: []string{"PUT " + l1 + "103/config delete=net0 digest=* memory=1024"}, done: all(hasConfig(103, "memory", "1024"), hasConfig(103, "net0", ""))},
 		{name: "configure_delete_unused", tool: "pve_configure", args: args{"vmid": 101, "delete": "unused0"}, loss: true, sent: []string{"POST " + q1 + "101/config delete=unused0 digest=*"}, task: "qmconfig", done: all(hasConfig(101, "unused0", ""), holds("tank", "pve1", "vm-101-disk-1", false)), tells: []string{"the volume tank:vm-101-disk-1", "with all its data"}},
-		{name: "cloudinit", tool: "pve_configure", args: args{"vmid": 101, "set": args{"ciuser": "root"}, "cloudinit": true}, sent: []string{"PUT " + q1 + "101/config ciuser=root digest=*", "PUT " + q1 + "101/cloudinit"}, done: hasConfig(101, "ciuser", "root"), tells: []string{"Call 2 of 2"}},
+		{name: "cloudinit", tool: "pve_configure", args: args{"vmid": 111, "set": args{"ciuser": "root"}, "cloudinit": true}, sent: []string{"PUT " + q1 + "111/config ciuser=root digest=*", "PUT " + q1 + "111/cloudinit"}, done: hasConfig(111, "ciuser", "root"), tells: []string{"Call 2 of 2"}},
 	}
 }
 
@@ -207,14 +209,14 @@ func backupCases() []writeCase {
 
 func guestCases() []writeCase {
 	return []writeCase{
-		{name: "create_vm", tool: "pve_create", args: args{"kind": "qemu", "node": "pve1", "name": "fresh", "cores": 2, "memory": 1024, "disk": "tank:8", "source": "nas:iso/debian-13.iso"}, sent: []string{"POST /nodes/pve1/qemu cores=2 ide2=nas:iso/debian-13.iso,media=cdrom memory=1024 name=fresh net0=model=virtio,bridge=vmbr0 scsi0=tank:8 scsihw=virtio-scsi-single vmid=115"}, task: "qmcreate", done: func(t testing.TB, sim *pvesim.Server) {
+		{name: "create_vm", tool: "pve_create", args: args{"kind": "qemu", "node": "pve1", "name": "fresh", "cores": 2, "memory": 1024, "disk": "tank:8", "source": "nas:iso/debian-13.iso"}, sent: []string{"POST /nodes/pve1/qemu cores=2 ide2=nas:iso/debian-13.iso,media=cdrom memory=1024 name=fresh net0=virtio,bridge=vmbr0 scsi0=tank:8 scsihw=virtio-scsi-single vmid=115"}, task: "qmcreate", done: func(t testing.TB, sim *pvesim.Server) {
 			g := guestNow(sim, 115)
 			require.NotNil(t, g)
 			assert.Equal(t, "fresh 2 1024", g.Config.Get("name")+" "+g.Config.Get("cores")+" "+g.Config.Get("memory"))
 			assert.Contains(t, g.Config.Get("scsi0"), "tank:vm-115-disk-0")
 		}, answers: []string{"115"}},
-		{name: "create_vm_start", tool: "pve_create", args: args{"kind": "qemu", "node": "pve1", "vmid": 222, "start": true}, sent: []string{"POST /nodes/pve1/qemu net0=model=virtio,bridge=vmbr0 scsihw=virtio-scsi-single vmid=222", "POST /nodes/pve1/qemu/222/status/start"}, task: "qmcreate", done: isState(222, pvesim.Running), tells: []string{"It gets no disk", "Call 2 of 2"}},
-		{name: "create_ct", tool: "pve_create", args: args{"kind": "lxc", "node": "pve1", "name": "cfresh", "memory": 256, "disk": "tank:2", "source": "nas:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "params": args{"unprivileged": true}}, sent: []string{"POST /nodes/pve1/lxc hostname=cfresh memory=256 net0=name=eth0,bridge=vmbr0,ip=dhcp ostemplate=nas:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst rootfs=tank:2 unprivileged=1 vmid=115"}, task: "vzcreate", done: hasConfig(115, "hostname", "cfresh")},
+		{name: "create_vm_start", tool: "pve_create", args: args{"kind": "qemu", "node": "pve1", "vmid": 222, "start": true}, sent: []string{"POST /nodes/pve1/qemu net0=virtio,bridge=vmbr0 scsihw=virtio-scsi-single vmid=222", "POST /nodes/pve1/qemu/222/status/start"}, task: "qmcreate", done: isState(222, pvesim.Running), tells: []string{"It gets no disk", "Call 2 of 2"}},
+		{name: "create_ct", tool: "pve_create", args: args{"kind": "lxc", "node": "pve1", "name": "cfresh", "memory": 256, "disk": "tank:2", "source": "nas:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "params": args{"unprivileged": true}}, sent: []string{"POST /nodes/pve1/lxc hostname=cfresh memory=256 net0=bridge=vmbr0,ip=dhcp,name=eth0 ostemplate=nas:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst rootfs=tank:2 unprivileged=1 vmid=115"}, task: "vzcreate", done: hasConfig(115, "hostname", "cfresh")},
 		{name: "clone_full", tool: "pve_clone", args: args{"vmid": 111, "new_name": "copy", "storage": "tank"}, sent: []string{"POST " + q1 + "111/clone name=copy newid=115 storage=tank"}, task: "qmclone", done: func(t testing.TB, sim *pvesim.Server) {
 			g := guestNow(sim, 115)
 			require.NotNil(t, g)
@@ -227,7 +229,7 @@ func guestCases() []writeCase {
 			assert.Contains(t, g.Config.Get("scsi0"), "base-105-disk-0")
 		}, tells: []string{"Linked"}},
 		{name: "clone_ct", tool: "pve_clone", args: args{"vmid": 110, "new_name": "ccopy"}, sent: []string{"POST " + l1 + "110/clone hostname=ccopy newid=115"}, task: "vzclone", done: hasConfig(115, "hostname", "ccopy")},
-		{name: "migrate_live", tool: "pve_migrate", args: args{"vmid": 100, "target": "pve2", "online": true, "with_local_disks": true, "targetstorage": "fast"}, sent: []string{"POST " + q1 + "100/migrate online=1 target=pve2 targetstorage=fast with-local-disks=1"}, task: "qmigrate", done: onNode(100, "pve2", pvesim.Running), tells: []string{"Live: it keeps running", "2 disks copied", "fast:vm-100-disk-0 (8.0 GiB)"}},
+		{name: "migrate_live", tool: "pve_migrate", args: args{"vmid": 100, "target": "pve2", "online": true, "with_local_disks": true, "targetstorage": "fast"}, sent: []string{"POST " + q1 + "100/migrate online=1 target=pve2 targetstorage=fast with-local-disks=1"}, task: "qmigrate", done: onNode(100, "pve2", pvesim.Running), tells: []string{"Live: it keeps running", "Copied, because on local storage: fast:vm-100-disk-0 (8 GiB), fast:vm-100-disk-1 (4 GiB)"}},
 		{name: "migrate_offline", tool: "pve_migrate", args: args{"vmid": 111, "target": "pve2", "kind": "qemu"}, sent: []string{"POST " + q1 + "111/migrate target=pve2"}, task: "qmigrate", done: onNode(111, "pve2", pvesim.Stopped)},
 		{name: "migrate_ct", tool: "pve_migrate", args: args{"vmid": 102, "target": "pve2", "online": true}, sent: []string{"POST " + l1 + "102/migrate restart=1 target=pve2"}, task: "vzmigrate", done: onNode(102, "pve2", pvesim.Running), tells: []string{"Containers have no live migration", "it is down meanwhile"}},
 		{name: "migrate_ha", tool: "pve_migrate", args: args{"vmid": 104, "target": "pve2", "online": true}, sent: []string{"POST " + q1 + "104/migrate online=1 target=pve2"}, task: "hamigrate", managed: true, done: onNode(104, "pve2", pvesim.Running), tells: []string{"HA manages it"}, answers: []string{"done by HA; it is on pve2 and running"}},

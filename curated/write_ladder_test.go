@@ -74,6 +74,9 @@ func TestWriteIsRefused(t *testing.T) {
 			full := labRig(t, live{sim: sim, protocol: protocol, options: exposing2})
 			plan := labRig(t, live{sim: sim, protocol: protocol, approval: gate.ByPlan, options: exposing2})
 			mute := labRig(t, live{sim: sim, protocol: protocol, approval: gate.ByAsk, options: exposing2})
+			for _, r := range []*rig{full, plan, mute} { // what is warned of once only
+				r.ok("pve_vm_action", args{"vmid": 101, "action": "start", "dry_run": true})
+			}
 			listed := map[string]bool{}
 			list, err := readonly.session.ListTools(t.Context(), nil)
 			require.NoError(t, err)
@@ -242,7 +245,9 @@ func TestWriteAnswerLost(t *testing.T) {
 				verb, _, _ := strings.Cut(c.sent[0], " ")
 				r.fault(pvesim.Fault{Kind: kind, Method: verb})
 				var text string
-				sent := r.writes(func() { text = r.fails(c.tool, c.consented("wait_seconds", 0), "its answer was lost", "may or may not have been done", "Do not repeat it blindly") })
+				sent := r.writes(func() {
+					text = r.fails(c.tool, c.consented("wait_seconds", 0), "its answer was lost", "may or may not have been done", "Do not repeat it blindly")
+				})
 				assert.Equal(t, c.sent[:1], sent, "exactly one arrival")
 				assert.NotContains(t, text, ": done")
 			})
