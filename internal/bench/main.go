@@ -24,7 +24,12 @@ type figure struct {
 
 func main() {
 	quick := flag.Bool("quick", false, "leave out the cold build, which takes a minute or two")
+	search := flag.Bool("first-search", false, "print how long the first API search of this process takes, and nothing else")
 	flag.Parse()
+	if *search {
+		printFirstSearch()
+		return
+	}
 	dir, err := os.MkdirTemp("", "pve-mcp-bench-")
 	if err != nil {
 		fail(err)
