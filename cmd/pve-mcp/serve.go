@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
 	"pvemcp/curated"
@@ -140,15 +139,20 @@ func newServeCommand() *cobra.Command {
 			if os.Getenv("GOGC") == "" {
 				debug.SetGCPercent(50) // a server that waits most of the time: memory before speed
 			}
-			err = s.MCP().Run(cmd.Context(), &mcp.StdioTransport{})
-			if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
-				return nil
-			}
-			return err
+			return ended(s.MCP().Run(cmd.Context(), stdio(os.Stdin, os.Stdout)))
 		},
 	}
 	f.add(cmd)
 	return cmd
+}
+
+// ended takes away the errors by which a session ends as it should: the client
+// has closed its end, or the program was told to stop.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // settingsHelp lists all settings, from their one declaration.
