@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"pvemcp/apidoc"
 )
@@ -106,7 +107,7 @@ func judge(line []byte, s *apidoc.Schema) verdict {
 		Params map[string]json.RawMessage `json:"params"`
 	}
 	if err := json.Unmarshal(line, &call); err != nil {
-		return refused("_line", "not a call as JSON: "+err.Error())
+		return refused("_line", "not a call as JSON: "+form(err))
 	}
 	if call.Method == "" || call.Path == "" {
 		return refused("_line", "a call has a method and a path")
@@ -142,6 +143,27 @@ func judge(line []byte, s *apidoc.Schema) verdict {
 		return v
 	}
 	return refused("_path", err.Error())
+}
+
+// form says what is wrong with a line, in JSON's words and not in Go's.
+func form(err error) string {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &wrong):
+		return err.Error()
+	case wrong.Field == "":
+		return "an object with method, path and params is needed, not " + article(wrong.Value)
+	case wrong.Field == "params":
+		return "params is an object, not " + article(wrong.Value)
+	}
+	return wrong.Field + " is a string, not " + article(wrong.Value)
+}
+
+func article(kind string) string {
+	if strings.HasPrefix(kind, "a") || strings.HasPrefix(kind, "o") {
+		return "an " + kind
+	}
+	return "a " + kind
 }
 
 // wire gives the texts that a JSON value stands for on the wire; nil for one

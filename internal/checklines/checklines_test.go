@@ -217,3 +217,18 @@ func FuzzRun(f *testing.F) {
 		}
 	})
 }
+
+// Who writes the lines may not know Go.
+func TestReasonsOfLines(t *testing.T) {
+	for line, reason := range map[string]string{
+		`[]`:                             "not a call as JSON: an object with method, path and params is needed, not an array",
+		`{"method":1,"path":"/version"}`: "not a call as JSON: method is a string, not a number",
+		`{"method":"GET","path":"/version","params":[]}`:    "not a call as JSON: params is an object, not an array",
+		`{"method":"GET","path":{"a":1}}`:                   "not a call as JSON: path is a string, not an object",
+		`{"method":"GET","path":"/version","params":"a=b"}`: "not a call as JSON: params is an object, not a string",
+	} {
+		if got := run(t, line)[0].Errors["_line"]; got != reason {
+			t.Errorf("%s: %s", line, got)
+		}
+	}
+}

@@ -117,7 +117,13 @@ func (c *Config) reconcile(o Options, bad *Error) {
 	if c.user != "" || c.tokenName != "" {
 		switch {
 		case c.user == "" || c.tokenName == "":
-			if c.TokenID == "" {
+			user, name, _ := strings.Cut(c.TokenID, "!")
+			switch {
+			case c.user != "" && c.TokenID != "" && c.user != user:
+				twice("TOKEN_ID", "USER")
+			case c.tokenName != "" && c.TokenID != "" && c.tokenName != name:
+				twice("TOKEN_ID", "TOKEN_NAME")
+			case c.TokenID == "":
 				bad.add("%sUSER and %sTOKEN_NAME belong together: give both, or %sTOKEN_ID=USER@REALM!NAME", Prefix, Prefix, Prefix)
 			}
 		case c.TokenID != "" && c.TokenID != c.user+"!"+c.tokenName:
