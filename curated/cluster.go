@@ -2,6 +2,7 @@ package curated
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -18,6 +19,9 @@ var versionTool = Tool[Shape, doc]{
 		v, err := c.api.GetVersion(ctx)
 		if err != nil {
 			return doc{}, err
+		}
+		if v.Version.V == "" && v.Release.V == "" {
+			return doc{}, errors.New("the answer names no version: what answers under PROXMOX_HOST is probably not Proxmox VE")
 		}
 		d := &render.Doc{}
 		kv := &render.KV{}

@@ -179,7 +179,11 @@ func (s *Server) explainProxmox(ctx context.Context, e *pverest.Error, whole err
 	case pverest.KindNodeOffline:
 		return fmt.Sprintf("Node %s can't be reached (595 %s): it is down or cut off from the cluster. Nothing was changed. pve_cluster_status shows which nodes are online.", e.Node, said)
 	case pverest.KindProxy:
-		return fmt.Sprintf("Node %s did not answer the node that was asked (%d %s): it may be overloaded or hang on a storage. Try again; pve_health tells more.", e.Node, e.Status, said)
+		node := "A node"
+		if e.Node != "" {
+			node = "Node " + string(e.Node)
+		}
+		return fmt.Sprintf("%s did not answer the node that was asked (%d %s): it may be overloaded or hang on a storage. Try again; pve_health tells more.", node, e.Status, said)
 	case pverest.KindUnknownOutcome:
 		return fmt.Sprintf("%s was sent and its answer was lost (%s): it may or may not have been done. Do not repeat it blindly; look first (pve_tasks, or the object's own state).", e.Op, said)
 	case pverest.KindLocked:
