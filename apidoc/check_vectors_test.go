@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -140,13 +141,13 @@ func TestRealVerdictsOnCalls(t *testing.T) {
 		default:
 			n.refused++
 			if len(c.Errors) == 0 {
-				if _, ok := err.(*LookupError); !ok {
+				if _, ok := errors.AsType[*LookupError](err); !ok {
 					n.otherName++
 					wrong = append(wrong, fmt.Sprintf("%s should miss the route: %v", c.ID, err))
 				}
 				return
 			}
-			fault, ok := err.(*CheckError)
+			fault, ok := errors.AsType[*CheckError](err)
 			same := ok
 			if ok {
 				got := strings.Join(fault.Params(), " ")

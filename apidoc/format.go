@@ -83,7 +83,7 @@ func (c *checker) formatKnown(s, name string) (fault *Fault, known bool) {
 		if f.ok == nil || f.ok(c.era, s) {
 			return nil, true
 		}
-		return c.formatFault(s, base, f, false), true
+		return c.formatFault(s, f, false), true
 	}
 	if grammar, ok := grammars()[base]; ok {
 		if list || opt {
@@ -105,7 +105,7 @@ func (c *checker) formatList(s, base string, f format) *Fault {
 	var fault *Fault
 	eachListItem(s, func(item string) bool {
 		if !f.ok(c.era, item) {
-			fault = c.formatFault(item, base, f, true)
+			fault = c.formatFault(item, f, true)
 			return false
 		}
 		return true
@@ -113,7 +113,7 @@ func (c *checker) formatList(s, base string, f format) *Fault {
 	return fault
 }
 
-func (c *checker) formatFault(s, base string, f format, item bool) *Fault {
+func (c *checker) formatFault(s string, f format, item bool) *Fault {
 	reason := show(s) + " is not " + f.form
 	if item {
 		reason = "item " + reason
@@ -198,15 +198,6 @@ func lazyRegexp(expr string) func() *regexp.Regexp {
 			"<AN>", `\p{L}\p{Nd}\p{Nl}`+otherAlphabetic()).Replace(expr)
 		return regexp.MustCompile(expr)
 	})
-}
-
-// oneOfWords makes a format of a closed set of words.
-func oneOfWords(form string, words ...string) format {
-	set := make(map[string]bool, len(words))
-	for _, w := range words {
-		set[w] = true
-	}
-	return format{form: form, ok: func(_ era, s string) bool { return set[s] }, words: func(era) []string { return words }}
 }
 
 // wordFile holds sections of words; see its head.

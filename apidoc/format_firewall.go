@@ -6,13 +6,12 @@ import (
 )
 
 var (
-	icmpSet      = wordSet("icmp", "icmpv6")
-	serviceSet   = wordSet("service")
-	serviceWords = section("service")
-	protocolSet  = wordSet("protocol", "protocol-number")
-	helperSet    = wordSet("conntrack-helper")
-	helperWords  = section("conntrack-helper")
-	protocols    = section("protocol")
+	icmpSet     = wordSet("icmp", "icmpv6")
+	serviceSet  = wordSet("service")
+	protocolSet = wordSet("protocol", "protocol-number")
+	helperSet   = wordSet("conntrack-helper")
+	helperWords = section("conntrack-helper")
+	protocols   = section("protocol")
 
 	scopedAlias = rx(`(?:dc/|guest/)?[A-Za-z][A-Za-z0-9_-]+`)
 	plainAlias  = rx(`[A-Za-z][A-Za-z0-9_-]+`)

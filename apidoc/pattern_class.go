@@ -46,7 +46,8 @@ func (t *perlTranslator) classEscape(s string) (set string, r rune, n int, err e
 		}
 		return "", r, n, nil
 	case 'x':
-		hex, end := "", n
+		var hex string
+		end := n
 		if n < len(s) && s[n] == '{' {
 			i := strings.IndexByte(s, '}')
 			if i < 0 {

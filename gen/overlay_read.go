@@ -254,7 +254,7 @@ func (r *overlayReader) fix(at toml.Key, raw rawFix) Fix {
 		default:
 			r.fail(at, fmt.Errorf("%s: %q is no type of the schema", name, p.Type))
 		}
-		f.Params[name] = ParamFix{Type: p.Type, Required: p.Required}
+		f.Params[name] = ParamFix(p)
 	}
 	return f
 }
