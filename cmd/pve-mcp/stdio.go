@@ -125,7 +125,7 @@ func sift(in io.Reader, good, bad io.Writer) error {
 	for {
 		line, tooLong, err := readMessage(r, room[:0])
 		room = line
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if tooLong {
@@ -137,7 +137,7 @@ func sift(in io.Reader, good, bad io.Writer) error {
 				return werr
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 	}
@@ -194,8 +194,8 @@ func pass(line []byte, good, bad io.Writer) error {
 // text of its id if that is a number or a string. It doesn't recurse, whatever
 // the depth.
 func outline(line []byte) (depth int, id json.RawMessage) {
-	level, start := 0, -1 // start: where the last string of the outermost level begins
-	key := ""
+	level := 0
+	key := "" // the beginning of the last string of the outermost level
 	for i := 0; i < len(line); i++ {
 		switch c := line[i]; c {
 		case '{', '[':
@@ -213,7 +213,7 @@ func outline(line []byte) (depth int, id json.RawMessage) {
 				}
 			}
 		case '"':
-			start = i
+			start := i
 			for i++; i < len(line) && line[i] != '"'; i++ {
 				if line[i] == '\\' {
 					i++
@@ -231,7 +231,7 @@ func outline(line []byte) (depth int, id json.RawMessage) {
 // none, or one that is no JSON.
 func scalar(rest []byte) json.RawMessage {
 	rest = bytes.TrimLeft(rest, " \t\r\n")
-	end := 0
+	var end int
 	if len(rest) > 0 && rest[0] == '"' {
 		for end = 1; end < len(rest) && rest[end] != '"'; end++ {
 			if rest[end] == '\\' {

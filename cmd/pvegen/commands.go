@@ -44,9 +44,9 @@ overlay, and writes a Go package. It never runs what it reads.`,
 			}
 			if drift {
 				for _, d := range result.Drift {
-					fmt.Fprintln(cmd.OutOrStdout(), d)
+					_, _ = fmt.Fprintln(cmd.OutOrStdout(), d)
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%d methods, %d places where overlay and schema disagree\n", result.Methods, len(result.Drift))
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%d methods, %d places where overlay and schema disagree\n", result.Methods, len(result.Drift))
 			}
 			if check {
 				return result.Check(out)

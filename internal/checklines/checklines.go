@@ -45,11 +45,11 @@ func Run(in io.Reader, out io.Writer, s *apidoc.Schema) error {
 	for {
 		line, tooLong, err := readLine(r, room[:0])
 		room = line
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return errors.Join(fmt.Errorf("check: read a line: %w", err), w.Flush())
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			v := verdict{}
+			var v verdict
 			if tooLong {
 				v = refused("_line", fmt.Sprintf("longer than %d MiB", MaxLine>>20))
 			} else {
@@ -59,7 +59,7 @@ func Run(in io.Reader, out io.Writer, s *apidoc.Schema) error {
 				return fmt.Errorf("check: write a verdict: %w", err)
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		// Whoever feeds line by line waits for the answer.
@@ -84,7 +84,7 @@ func readLine(r *bufio.Reader, room []byte) (line []byte, tooLong bool, err erro
 		} else {
 			room = append(room, part...)
 		}
-		if err != bufio.ErrBufferFull {
+		if !errors.Is(err, bufio.ErrBufferFull) {
 			return room, tooLong, err
 		}
 	}

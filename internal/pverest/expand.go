@@ -1,6 +1,7 @@
 package pverest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -28,7 +29,7 @@ func ExpandPath(template string, values ...string) (string, error) {
 		}
 		escaped, err := escape(value)
 		if err != nil {
-			if e, ok := err.(*Error); ok {
+			if e, ok := errors.AsType[*Error](err); ok {
 				e.Params = map[string]string{name: e.Message}
 			}
 			return "", err

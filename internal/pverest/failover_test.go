@@ -145,7 +145,7 @@ func TestHostDiesWhileAnswerIsAwaited(t *testing.T) {
 			}
 			e := asError(t, err)
 			require.Equal(t, KindUnknownOutcome, e.Kind)
-			require.Equal(t, DetailNoRoute, e.Err.(*Error).Detail)
+			require.Equal(t, DetailNoRoute, asError(t, e.Err).Detail)
 			require.Zero(t, alive.arrivals.Load())
 		})
 	}

@@ -93,6 +93,7 @@ func (r *redactor) error(e *Error) *Error {
 			*list = l
 		}
 	}
+	//nolint:errorlint // one that is wrapped is masked as text below, its wrapper's words too
 	if inner, ok := c.Err.(*Error); ok {
 		c.Err = r.error(inner)
 	} else if c.Err != nil {

@@ -34,9 +34,9 @@ func traceOf(ctx context.Context) *trace {
 
 // clean completes an error and masks every secret in it.
 func (tr *trace) clean(call Call, err error) error {
-	e, ok := err.(*Error)
+	e, ok := err.(*Error) //nolint:errorlint // the gate's own errors stay as they are, whatever they wrap
 	if !ok {
-		return err // the gate's own
+		return err
 	}
 	c := *e
 	c.Op = call.Op()
@@ -162,7 +162,11 @@ func apiURL(path string) (*url.URL, error) {
 		}
 		for _, part := range strings.Split(plain, "/") {
 			if err := checkSegment(part); err != nil {
-				return nil, fmt.Errorf("the path can't be sent: %s", err.(*Error).Message)
+				why := err.Error()
+				if e, ok := errors.AsType[*Error](err); ok {
+					why = e.Message
+				}
+				return nil, fmt.Errorf("the path can't be sent: %s", why)
 			}
 		}
 	}

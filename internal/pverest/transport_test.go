@@ -143,7 +143,7 @@ func TestWritesAreSentOnce(t *testing.T) {
 				_, err := cl.Do(ctx5(t), Call{Verb: verb, Path: "/nodes/pve1/qemu/100", Params: Values{"a": {"b"}}})
 				e := asError(t, err)
 				require.Equal(t, KindUnknownOutcome, e.Kind)
-				require.Equal(t, DetailReset, e.Err.(*Error).Detail)
+				require.Equal(t, DetailReset, asError(t, e.Err).Detail)
 				require.True(t, e.Sent)
 				require.Contains(t, e.Error(), "may or may not have been done")
 				require.EqualValues(t, 1, writes.Load())

@@ -14,11 +14,7 @@ type value struct {
 }
 
 func (v value) list() []string {
-	var out []string
-	for _, item := range strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == ' ' || r == ';' || r == '\t' || r == '\n' }) {
-		out = append(out, item)
-	}
-	return out
+	return append([]string(nil), strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == ' ' || r == ';' || r == '\t' || r == '\n' })...)
 }
 
 func (v value) int() (int, error) {
