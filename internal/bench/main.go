@@ -30,22 +30,32 @@ func main() {
 		printFirstSearch()
 		return
 	}
-	dir, err := os.MkdirTemp("", "pve-mcp-bench-")
+	missed, err := measure(*quick)
 	if err != nil {
 		fail(err)
+	}
+	if missed > 0 {
+		os.Exit(1)
+	}
+}
+
+// measure takes and prints all figures, and gives how many missed their limit.
+func measure(quick bool) (missed int, err error) {
+	dir, err := os.MkdirTemp("", "pve-mcp-bench-")
+	if err != nil {
+		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	b := &bench{dir: dir, binary: filepath.Join(dir, "pve-mcp")}
 	steps := []func() error{b.build, b.start, b.memoryAndRequests, b.rawCalls, b.library, b.generate}
-	if !*quick {
+	if !quick {
 		steps = append(steps, b.coldBuild)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
-			fail(err)
+			return 0, err
 		}
 	}
-	missed := 0
 	for _, f := range b.figures {
 		mark := "ok"
 		if f.value > f.limit {
@@ -59,9 +69,10 @@ func main() {
 	}
 	if missed > 0 {
 		fmt.Printf("%d of %d figures missed\n", missed, len(b.figures))
-		os.Exit(1)
+		return missed, nil
 	}
 	fmt.Printf("%d figures, all within their limits\n", len(b.figures))
+	return 0, nil
 }
 
 func fail(err error) {

@@ -15,8 +15,9 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], breakagesTOML, ".", os.Stdout))
+	code := run(ctx, os.Args[1:], breakagesTOML, ".", os.Stdout)
+	stop()
+	os.Exit(code)
 }
 
 // run is the program: 0 when every breakage was noticed, 1 when one was not, 2
