@@ -70,7 +70,7 @@ func (g *Gate) send(req *http.Request, in *Intent, gr *grant) (*http.Response, e
 		return resp, err
 	}
 	if rec.pending != nil {
-		rec.end(outcomeOf(in, resp))
+		rec.end(outcomeOf(resp))
 	}
 	return resp, nil
 }
@@ -123,7 +123,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // outcomeOf judges an answer by status and beginning, and leaves the whole of
 // it to be read. Which statuses leave open whether the change was made is
 // decided as the transport's client decides it.
-func outcomeOf(in *Intent, resp *http.Response) audit.Outcome {
+func outcomeOf(resp *http.Response) audit.Outcome {
 	head, err := io.ReadAll(io.LimitReader(resp.Body, longestPeek))
 	rest := io.Reader(resp.Body)
 	if err != nil {

@@ -282,7 +282,7 @@ func (l *lineBlock) note(head, tail int) string {
 
 func (l *lineBlock) members(x *context, budget int) []member {
 	head, tail := l.choose(budget-24, func(s string) int { return Estimate(string(appendString(nil, s))) + 1 })
-	all := append(head, tail...)
+	all := slices.Concat(head, tail)
 	var v string
 	if l.whole {
 		v = string(appendString(nil, strings.Join(all, "\n")))

@@ -105,19 +105,18 @@ func scalarEnd(b []byte, i int) int {
 }
 
 // checkJSON gives where b stops being one valid JSON value, or -1 when it is
-// one, and how deep it nests.
-func checkJSON(b []byte) (bad, depth int) {
+// one.
+func checkJSON(b []byte) (bad int) {
 	var stack []byte // '{' or '['
 	i := skipBlank(b, 0)
 	value := true // a value is due; otherwise a comma or an end
 	for {
 		if value {
 			if i >= len(b) {
-				return i, depth
+				return i
 			}
 			if c := b[i]; c == '{' || c == '[' {
 				stack = append(stack, c)
-				depth = max(depth, len(stack))
 				i = skipBlank(b, i+1)
 				if i < len(b) && b[i] == c+2 {
 					i++
@@ -125,13 +124,13 @@ func checkJSON(b []byte) (bad, depth int) {
 					value = false
 				} else if c == '{' {
 					if i = keyEnd(b, i); i < 0 {
-						return len(b), depth
+						return len(b)
 					}
 				}
 			} else {
 				e := scalarEnd(b, i)
 				if e < 0 {
-					return i, depth
+					return i
 				}
 				i, value = e, false
 			}
@@ -140,12 +139,12 @@ func checkJSON(b []byte) (bad, depth int) {
 		}
 		if len(stack) == 0 {
 			if i == len(b) {
-				return -1, depth
+				return -1
 			}
-			return i, depth
+			return i
 		}
 		if i >= len(b) {
-			return i, depth
+			return i
 		}
 		top := stack[len(stack)-1]
 		switch {
@@ -156,13 +155,13 @@ func checkJSON(b []byte) (bad, depth int) {
 			i = skipBlank(b, i+1)
 			if top == '{' {
 				if i = keyEnd(b, i); i < 0 {
-					return len(b), depth
+					return len(b)
 				}
 				i = skipBlank(b, i)
 			}
 			value = true
 		default:
-			return i, depth
+			return i
 		}
 	}
 }

@@ -33,7 +33,7 @@ var rawKeys = [...]string{"upid", "volid", "id", "vmid", "sid", "userid", "full-
 // to any depth. The error is an *Error of kind BadJSON, BadFilter, UnknownField,
 // BadCursor or ForeignCursor.
 func Raw(data json.RawMessage, o RawOptions) (string, error) {
-	if bad, _ := checkJSON(data); bad >= 0 {
+	if bad := checkJSON(data); bad >= 0 {
 		return "", &Error{Op: "raw", Kind: BadJSON, Do: "the data stops being JSON at byte " + strconv.Itoa(bad) + " of " + strconv.Itoa(len(data))}
 	}
 	r := &raw{b: data, o: o, budget: o.budget()}
@@ -227,7 +227,7 @@ func (r *raw) list(start int) (string, error) {
 		}
 		t.key = func(i int) string { return at[items[i]] }
 	} else {
-		t.key = func(i int) string { return strconv.Itoa(i) }
+		t.key = strconv.Itoa
 	}
 	var from *cursor
 	if r.o.Cursor != "" {
@@ -251,10 +251,8 @@ func (r *raw) list(start int) (string, error) {
 // and always succeeds; without one it succeeds only when all fit uncut.
 func (r *raw) page(items []int, t *table, total, matched int, note string) (string, bool) {
 	can := len(items)
-	rest := can
 	if t != nil {
-		rest = t.page.rest
-		can = min(can, rest)
+		can = min(can, t.page.rest)
 		if r.o.Limit > 0 {
 			can = min(can, r.o.Limit)
 		}

@@ -142,7 +142,7 @@ func squeeze(s string) string {
 // whose first rune is r of n bytes. An unfinished sequence ends with its line, so
 // that it can't swallow what follows.
 func escapeLen(s string, r rune, n int) int {
-	kind := byte(0)
+	var kind byte
 	i := n
 	switch {
 	case r == 0x1b:

@@ -206,7 +206,7 @@ func (t *table) prepare(sort string, from *cursor, k int) {
 			out = nil
 		}
 		w.ahead = len(head)
-		w.seq = append(head, smallest(t.n, k, out, order)...)
+		w.seq = slices.Concat(head, smallest(t.n, k, out, order))
 		return
 	}
 	equal := 0

@@ -11,7 +11,7 @@ import (
 // even that takes more.
 func (t *table) text(x *context, budget int) string {
 	if t.n == 0 || t.page.rest == 0 {
-		return t.none(x)
+		return t.none()
 	}
 	can := min(len(t.page.seq), t.page.rest)
 	if x.limit > 0 {
@@ -60,7 +60,7 @@ func (t *table) text(x *context, budget int) string {
 	return s
 }
 
-func (t *table) none(x *context) string {
+func (t *table) none() string {
 	e := t.empty
 	switch {
 	case t.n > 0:

@@ -134,7 +134,7 @@ func (v *verifier) read(in io.Reader) error {
 		}
 		long = false
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // io.EOF: the log is read to its end
 		}
 	}
 }
