@@ -122,8 +122,8 @@ func askText(ch *change, intents []*gate.Intent) string {
 		masked := in.Masked()
 		var params []string
 		for _, name := range sortedNames(masked) {
-			if strings.Contains(in.Template, "{"+name+"}") {
-				continue
+			if name == "digest" || strings.Contains(in.Template, "{"+name+"}") {
+				continue // a digest says nothing to a person
 			}
 			params = append(params, name+"="+clip(render.Line(strings.Join(masked[name], " "))))
 		}

@@ -33,6 +33,8 @@ type change struct {
 	// after tells what became of it, where the task's end or the mere answer
 	// does not say so. It runs when all steps went well.
 	after func(ctx context.Context, d *render.Doc, wait time.Duration)
+	// exit is the text with which a task of it failed.
+	exit string
 	// quiet: the end of the task says nothing of the guest, so after tells it.
 	quiet bool
 }
@@ -156,6 +158,7 @@ func (c *Call) taskTrouble(ch *change, d *render.Doc, end *taskEnd, cut bool, st
 		d.Warnf("%s of this change not made: the %s before must end well first.", render.FormatCount(rest, "further call"), "task")
 	}
 	if !end.running && end.trouble == nil && !end.left {
+		ch.exit = end.exit
 		d.Add(&render.Log{Heading: "End of its log", Lines: end.log, Total: int(end.total)})
 		d.Hintf("%s", nextStep(end))
 		return failed(d)
@@ -181,6 +184,8 @@ func (e *partError) Unwrap() error { return e.err }
 func nextStep(e *taskEnd) string {
 	reason := strings.ToLower(e.exit + " " + strings.Join(e.log, " "))
 	switch {
+	case e.exit == "unexpected status":
+		return "Its worker vanished (it was killed, or the node went down), so how far it came is not known: look at the guest's state, lock and disks."
 	case strings.Contains(reason, "is locked"):
 		return "The guest is locked by another task, or by one that was interrupted: pve_tasks with its vmid shows which."
 	case strings.Contains(reason, "got timeout"), strings.Contains(reason, "did not stop"):
@@ -189,11 +194,32 @@ func nextStep(e *taskEnd) string {
 		return "The storage is full: pve_storage shows how full, pve_storage_content what lies on it."
 	case strings.Contains(reason, "does not exist"):
 		return "Something that the guest's configuration names is gone: pve_vm_info or pve_container_info with config=true shows what it names."
+	case changedMeanwhile(reason):
+		return meanwhileHint
+	case strings.Contains(reason, ".conf") && strings.Contains(reason, "file exists"):
+		return "Another guest has this id by now: name another one, or none to get the next that is free."
+	case quorumLost(reason):
+		return quorumHint
 	case strings.Contains(reason, "most recent snapshot"):
 		return "This storage can only go back to its newest snapshot: the ones after it would have to be deleted first."
 	}
 	return "pve_task with the upid shows more of the log: " + string(e.upid)
 }
+
+// changedMeanwhile finds in a refusal that the digest that was sent is not that
+// of the configuration any more.
+func changedMeanwhile(said string) bool {
+	return strings.Contains(said, "checksum mismatch") || strings.Contains(said, "detected modified configuration")
+}
+
+const meanwhileHint = "Someone else changed the configuration after it was read, so nothing of this was done: look at it again, then repeat."
+
+// quorumLost finds that nothing can be written down in the cluster.
+func quorumLost(said string) bool {
+	return strings.Contains(said, "no quorum") || strings.Contains(said, "/etc/pve/") && strings.Contains(strings.ToLower(said), "permission denied")
+}
+
+const quorumHint = "The cluster's file system is read-only, as it is without quorum: pve_cluster_status shows whether enough nodes are there."
 
 // warningLines picks the warnings out of a log's end.
 func warningLines(log []string) []string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -35,7 +36,7 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 	case errors.As(err, &shape):
 		return shape.Error()
 	case errors.As(err, &refusal):
-		return explainRefusal(refusal)
+		return explainRefusal(refusal, s.gate.Approval())
 	case errors.As(err, &lookup):
 		return s.explainLookup(lookup)
 	case errors.As(err, &check):
@@ -54,7 +55,7 @@ func (s *Server) explain(ctx context.Context, tool string, err error) string {
 	return err.Error()
 }
 
-func explainRefusal(r *gate.Refusal) string {
+func explainRefusal(r *gate.Refusal, approval gate.Approval) string {
 	switch r.Kind {
 	case gate.NotInReadonly:
 		if r.Template == "" {
@@ -93,6 +94,9 @@ func explainRefusal(r *gate.Refusal) string {
 		return fmt.Sprintf("%s was not made, because it could not be written to the audit log (%v). Nothing was sent.", r.Op, r.Err)
 	case gate.PlanUnknown, gate.PlanExpired, gate.PlanUsed, gate.PlanOther, gate.PlanStale:
 		why := string(r.Kind)
+		if approval == gate.ByAsk {
+			return fmt.Sprintf("Nothing was changed: %s. Call again without an answer, and the person is asked anew.", consentFaults[r.Kind])
+		}
 		if r.Err != nil {
 			why += ": " + r.Err.Error()
 		}
@@ -101,6 +105,15 @@ func explainRefusal(r *gate.Refusal) string {
 		return fmt.Sprintf("%s was not made: it is not the call that was confirmed. Nothing was sent.", r.Op)
 	}
 	return r.Error() + ". Nothing was sent."
+}
+
+// consentFaults say of a person's answer what the gate says of plans.
+var consentFaults = map[gate.Kind]string{
+	gate.PlanUnknown: "the answer does not belong to a question that this server asked about this call",
+	gate.PlanExpired: "the answer came too late",
+	gate.PlanUsed:    "the answer was used already",
+	gate.PlanOther:   "the person was asked about something else",
+	gate.PlanStale:   "what the person was asked about has changed since",
 }
 
 func touchedBy(r *gate.Refusal) string {
@@ -130,8 +143,13 @@ func (s *Server) explainLookup(e *apidoc.LookupError) string {
 
 func (s *Server) explainCheck(e *apidoc.CheckError) string {
 	lines := []string{fmt.Sprintf("%s %s was not sent, because Proxmox would refuse its parameters:", e.Verb, e.Path)}
+	policy, _ := policyOf(e.Verb, e.Path)
 	for _, f := range e.Faults {
-		line := "- " + f.Param + ": " + f.Reason
+		reason := f.Reason
+		if secretParam(policy, f.Param) {
+			reason = quoted.ReplaceAllString(unknownKey.ReplaceAllString(reason, "key (hidden): unknown"), "(hidden)")
+		}
+		line := "- " + f.Param + ": " + reason
 		if len(f.Nearest) > 0 && !strings.Contains(f.Reason, f.Nearest[0]) {
 			line += "; did you mean " + strings.Join(f.Nearest, ", ") + "?"
 		}
@@ -141,6 +159,19 @@ func (s *Server) explainCheck(e *apidoc.CheckError) string {
 		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// unknownKey finds the name of a key, which may be a piece of a secret that was
+// taken for one.
+var unknownKey = regexp.MustCompile(`key \S+: unknown`)
+
+// quoted finds a value where a reason shows it.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// secretParam tells whether nothing of a parameter's value may be shown.
+func secretParam(p *apidoc.Policy, name string) bool {
+	outer, _, _ := strings.Cut(name, ".")
+	return p != nil && (p.Secret(name) || p.Secret(outer)) || pverest.IsSecretParam(name) || pverest.IsSecretParam(outer)
 }
 
 // explainProxmox is for what came back from Proxmox, or did not.
@@ -196,7 +227,14 @@ func (s *Server) explainProxmox(ctx context.Context, e *pverest.Error, whole err
 		if strings.Contains(said, "migrated to rules") {
 			return fmt.Sprintf("%s is gone in this cluster (%d %s): since 9.0 rules of type node-affinity, under /cluster/ha/rules, take the place of HA groups.", e.Op, e.Status, said)
 		}
-		return fmt.Sprintf("Proxmox answered %s with %d: %s", e.Op, e.Status, said)
+		text := fmt.Sprintf("Proxmox answered %s with %d: %s", e.Op, e.Status, said)
+		if changedMeanwhile(said) {
+			text += ". " + meanwhileHint
+		}
+		if quorumLost(said) {
+			text += ". " + quorumHint
+		}
+		return text
 	}
 	return e.Error()
 }

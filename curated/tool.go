@@ -3,6 +3,7 @@ package curated
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"pvemcp/apidoc"
 	"pvemcp/curated/render"
@@ -67,7 +68,7 @@ func (t Tool[In, Out]) entry() *entry {
 	plan := planOf[In]()
 	return &entry{
 		name: t.Name, text: t.Text, toolset: t.Toolset, class: t.Class, idempotent: t.Idempotent,
-		schema: func() json.RawMessage { return schemaOf[In]() },
+		schema: sync.OnceValue(schemaOf[In]),
 		call: func(ctx context.Context, c *Call, args json.RawMessage) (Answer, render.Options, error) {
 			var in In
 			if err := plan.decode(args, &in); err != nil {

@@ -60,7 +60,7 @@ func (c *Call) withNewID(ctx context.Context, wanted int, w WriteArgs, wa WaitAr
 			ch.tells = append(ch.tells, fmt.Sprintf("The id %d is free now but not reserved; if it is taken by then, %s.", id, otherwise))
 		}
 		d, err := c.carryOut(ctx, ch, w, wa)
-		if err == nil || !again || try == newGuestTries || !idTaken(err) {
+		if !again || try == newGuestTries || !idTaken(err) && !idTakenElsewhere(ch.exit, id) {
 			if err == nil && !w.DryRun && d.Doc != nil && !d.failure {
 				kv := &render.KV{}
 				kv.Set("vmid", render.Int(int(id)))
@@ -69,6 +69,13 @@ func (c *Call) withNewID(ctx context.Context, wanted int, w WriteArgs, wa WaitAr
 			return d, err
 		}
 	}
+}
+
+// idTakenElsewhere tells the same of a task that failed: a clone of a VM finds
+// a taken id at once only on its own node; elsewhere it fails when it writes the
+// new configuration down, before anything is copied.
+func idTakenElsewhere(exit string, id apidoc.VMID) bool {
+	return strings.Contains(exit, "/"+id.String()+".conf") && strings.Contains(exit, "File exists")
 }
 
 // idTaken tells that an id was refused because a guest has it.

@@ -288,7 +288,10 @@ func TestUnknownEnds(t *testing.T) {
 		task.Killed = true
 	})
 	r.fault(pvesim.Fault{Kind: pvesim.FaultStatus, Method: "POST", Times: 1, Status: 200, Reason: "OK", Body: `{"data":"` + lastTask(r.sim, "qmstop") + `"}`})
-	text = r.fails("pve_vm_action", args{"vmid": 100, "action": "stop", "confirm": true, "wait_seconds": 1}, "FAILED: unexpected status")
+	text, isError := r.call("pve_vm_action", args{"vmid": 100, "action": "stop", "confirm": true, "wait_seconds": 1})
+	assert.True(t, isError)
+	assert.Contains(t, text, "FAILED: unexpected status")
+	assert.Contains(t, text, "how far it came is not known")
 	assert.NotContains(t, text, ": done")
 }
 
