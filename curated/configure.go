@@ -251,7 +251,7 @@ func encodeSSHKeys(set map[string]any) map[string]any {
 	return out
 }
 
-func sortedAny(m map[string]any) []string {
+func sortedAny[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

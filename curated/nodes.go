@@ -41,6 +41,9 @@ var nodesTool = Tool[NodesArgs, doc]{
 			}
 		}
 		d := &render.Doc{}
+		if len(all) == 0 {
+			d.Warnf("No node was reported, which no cluster can be: the answer is incomplete.")
+		}
 		d.Summaryf("%s, %d online%s", render.FormatCount(len(all), "node"), online, loadOf(all))
 		if online > 0 && !slices.ContainsFunc(all, func(r resource) bool { return r.Maxmem.Set }) {
 			d.Warnf("No node reports its load: the token probably lacks Sys.Audit. %s", c.grantLine("/nodes", []string{"Sys.Audit"}))

@@ -15,7 +15,7 @@ type RawGetArgs struct {
 	Path   string         `json:"path" jsonschema:"required,description=e.g. /nodes/pve1/syslog"`
 	Query  map[string]any `json:"query,omitempty"`
 	Filter string         `json:"filter,omitempty" jsonschema:"description=key=value\\, key!=value\\, key~part\\, key>n; comma-separated"`
-	Limit  int            `json:"limit,omitempty"`
+	Limit  int            `json:"limit,omitempty" jsonschema:"minimum=0"`
 	Cursor string         `json:"cursor,omitempty"`
 	Shape
 }

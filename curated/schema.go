@@ -14,8 +14,10 @@ func schemaOf[In any]() json.RawMessage {
 	r := jsonschema.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true, AllowAdditionalProperties: true}
 	s := r.ReflectFromType(reflect.TypeFor[In]())
 	s.Version = ""
-	if w, ok := s.Properties.Get("wait_seconds"); ok {
-		w.Minimum, w.Maximum = "", "" // a wrong value is told; the range is not worth its tokens
+	for _, name := range []string{"wait_seconds", "limit"} {
+		if p, ok := s.Properties.Get(name); ok {
+			p.Minimum, p.Maximum = "", "" // a wrong value is told; the range is not worth its tokens
+		}
 	}
 	b, err := json.Marshal(s)
 	if err != nil {

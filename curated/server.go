@@ -137,6 +137,9 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.hidden = hidden
+	for _, name := range sortedAny(hidden) {
+		s.log.Warn("an endpoint of PROXMOX_EXPOSE is not offered", "tool", name, "why", hidden[name])
+	}
 	for _, t := range exposed {
 		s.tools = append(s.tools, t)
 		s.byName[t.name] = t

@@ -112,7 +112,7 @@ func (b Budget) options() render.Options { return render.Options{MaxTokens: b.Ma
 // Page adds what lists have.
 type Page struct {
 	Sort   string `json:"sort,omitempty"`
-	Limit  int    `json:"limit,omitempty"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"minimum=0"`
 	Cursor string `json:"cursor,omitempty"`
 	Shape
 }
