@@ -179,10 +179,16 @@ func TestWriteByPlan(t *testing.T) {
 func TestWriteByAsking(t *testing.T) {
 	eachWrite(t, func(t *testing.T, protocol string, c *writeCase) {
 		sim := labSim(t, 0)
-		for _, no := range []struct {
+		type answer struct {
 			action  string
 			approve any
-		}{{"decline", nil}, {"cancel", nil}, {"accept", false}, {"accept", nil}, {"decline", true}} {
+		}
+		noes := []answer{{"decline", nil}}
+		switch c.name {
+		case "vm_start", "delete", "raw_access", "exposed_start", "create_vm_start":
+			noes = append(noes, answer{"cancel", nil}, answer{"accept", false}, answer{"accept", nil}, answer{"decline", true})
+		}
+		for _, no := range noes {
 			r := labRig(t, live{sim: sim, protocol: protocol, approval: gate.ByAsk, options: exposing2, client: answers(says(no.action, no.approve))})
 			require.Empty(t, r.writes(func() {
 				r.fails(c.tool, c.consented(), "did not agree", "nothing was changed")
