@@ -149,7 +149,7 @@ func (b ticketBook) sign(kind, text string) string {
 	// size that clients will see.
 	for i := 0; i < 8; i++ {
 		m := hmac.New(sha256.New, b.key)
-		fmt.Fprintf(m, "%s:%d:%s", kind, i, text)
+		_, _ = fmt.Fprintf(m, "%s:%d:%s", kind, i, text)
 		out = m.Sum(out)
 		if kind == "csrf" {
 			return base64.RawStdEncoding.EncodeToString(out)

@@ -3,6 +3,7 @@ package pvesim
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -26,7 +27,7 @@ func (s *Server) serve(c net.Conn) {
 		c = &peeked{Conn: c, r: first}
 		if head[0] == 0x16 {
 			t := tls.Server(c, s.tlsConfig())
-			if err := t.Handshake(); err != nil {
+			if err := t.HandshakeContext(context.Background()); err != nil {
 				return
 			}
 			c = t

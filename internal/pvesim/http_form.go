@@ -150,6 +150,7 @@ func decodeJSON(body []byte) (values, error) {
 		if len(s) > 32 {
 			s = s[:32]
 		}
+		//nolint:staticcheck // Perl's words, as Proxmox sends them
 		return nil, fmt.Errorf("Can't use string (%q) as a HASH ref while \"strict refs\" in use%s", strings.Trim(printable(s), `"`), perlLine(978))
 	}
 }

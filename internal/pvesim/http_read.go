@@ -101,7 +101,7 @@ func readRequest(br *bufio.Reader, left int) (*rawRequest, error) {
 	for lines := 0; ; lines++ {
 		line, err := readLine(br, &left)
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				err = io.ErrUnexpectedEOF
 			}
 			return nil, err

@@ -180,8 +180,9 @@ func marshal(v any) ([]byte, error) {
 		if data, ok := envelope["data"].(rawJSON); ok {
 			dst := make([]byte, 0, len(data)+64)
 			for _, k := range sortedKeys(envelope) {
-				part, err := []byte(data), error(nil)
+				part := []byte(data)
 				if k != "data" {
+					var err error
 					if part, err = marshal(envelope[k]); err != nil {
 						return nil, err
 					}

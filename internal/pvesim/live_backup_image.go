@@ -76,8 +76,8 @@ func (r *restoring) machine(v *Volume, from *Storage) error {
 	if err != nil {
 		for _, d := range disks {
 			if n := made[d.Key]; n != nil {
-				_ = r.world.freeVolume(r.task.Node, n.ID) // it may be gone with its storage
-				r.sayf("temporary volume '%s' sucessfuly removed", n.ID)
+				_ = r.world.freeVolume(r.task.Node, n.ID)                // it may be gone with its storage
+				r.sayf("temporary volume '%s' sucessfuly removed", n.ID) //nolint:misspell // Proxmox's spelling
 			}
 		}
 		r.sayf("error before or during data restore, some or all disks were not completely restored. VM %d state is NOT cleaned up.", r.id)

@@ -150,7 +150,7 @@ func named(v any) (map[string]any, bool) {
 		if !ok {
 			return nil, false
 		}
-		key := ""
+		var key string
 		switch {
 		case o["upid"] != nil:
 			key = keyText(o["upid"])

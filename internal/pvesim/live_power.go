@@ -79,7 +79,7 @@ func halt(g *Guest) { g.State, g.Started, g.PID = Stopped, 0, 0 }
 // dropSavedState forgets the memory that a suspended VM left on a storage.
 func (k *worker) dropSavedState(g *Guest) {
 	if v := g.Config.Get("vmstate"); v != "" {
-		k.world.freeVolume(g.Node, apidoc.VolID(firstPart(v)))
+		_ = k.world.freeVolume(g.Node, apidoc.VolID(firstPart(v))) // it may be gone with its storage
 	}
 	for _, key := range [...]string{"vmstate", "lock", "runningmachine", "runningcpu"} {
 		g.Config.Delete(key)

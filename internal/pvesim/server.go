@@ -1,6 +1,7 @@
 package pvesim
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
@@ -154,7 +155,7 @@ func Start(opts Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	l, err := net.Listen("tcp", listen)
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", listen)
 	if err != nil {
 		return nil, fmt.Errorf("pvesim: %w", err)
 	}

@@ -327,7 +327,7 @@ func LoadWorld(name string) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("world file: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	return ReadWorld(f, time.Now())
 }
 
