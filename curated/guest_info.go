@@ -290,7 +290,7 @@ func (c *Call) guestDoc(g *guest, f *guestFacts, whole bool) doc {
 		kv.Set("up", render.Seconds(up))
 	}
 	kv.Set("cpu", cpuCell(f))
-	kv.Set("memory", memoryCell(g, f))
+	kv.Set("memory", memoryCell(f))
 	if g.Kind == apidoc.LXC {
 		if max := number(f.status["maxdisk"]); max > 0 && state == "running" {
 			kv.Set("rootfs use", render.Usage(number(f.status["disk"]), max))
@@ -377,7 +377,7 @@ func cpuCell(f *guestFacts) render.Cell {
 	return strCell(true, text)
 }
 
-func memoryCell(g *guest, f *guestFacts) render.Cell {
+func memoryCell(f *guestFacts) render.Cell {
 	max := number(f.status["maxmem"])
 	if max == 0 {
 		max = number(f.config["memory"]) << 20

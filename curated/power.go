@@ -210,11 +210,12 @@ func powerTells(g *guest, a powerArgs) []string {
 		}
 		t = append(t, "Pending configuration changes are applied.")
 	case "suspend":
-		if g.Kind == apidoc.LXC {
+		switch {
+		case g.Kind == apidoc.LXC:
 			t = append(t, "Suspending containers is experimental in Proxmox and fails for most.")
-		} else if a.toDisk {
+		case a.toDisk:
 			t = append(t, "Its memory is written to a storage and it is off then, with the lock suspended; a start or resume continues it.")
-		} else {
+		default:
 			t = append(t, "A suspended VM keeps its memory and still counts as running; resume continues it.")
 		}
 	}
@@ -225,7 +226,7 @@ func powerTells(g *guest, a powerArgs) []string {
 // for changes that HA makes by itself after its task has ended.
 func (c *Call) untilState(ctx context.Context, d *render.Doc, g *guest, title, want string, wait time.Duration) {
 	deadline := time.Now().Add(wait)
-	state := ""
+	var state string
 	for {
 		var err error
 		if state, err = c.state(ctx, g); err != nil {
@@ -242,7 +243,6 @@ func (c *Call) untilState(ctx context.Context, d *render.Doc, g *guest, title, w
 		}
 		select {
 		case <-ctx.Done():
-			left = 0
 		case <-time.After(min(time.Second, left)):
 		}
 		if ctx.Err() != nil {

@@ -423,7 +423,7 @@ func (c *Call) lacking(ctx context.Context, match apidoc.Match, params apidoc.Pa
 		return nil, "what the token holds could not be read: " + shortError(err)
 	}
 	all := paramsOf(match, params)
-	j := c.judge(ctx, h, m, schema.Version, all, c.presentConfig(ctx, match, params))
+	j := c.judge(ctx, h, m, schema.Version, all, c.presentConfig(ctx, match))
 	for _, n := range j.missing {
 		missing = append(missing, needWords(n, h.has)+forParam(n))
 	}
@@ -441,7 +441,7 @@ func (c *Call) lacking(ctx context.Context, match apidoc.Match, params apidoc.Pa
 
 // presentConfig reads a guest's configuration where what a change of it takes
 // hangs on what is there now; nil when it does not or can't be read.
-func (c *Call) presentConfig(ctx context.Context, match apidoc.Match, params apidoc.Params) map[string]string {
+func (c *Call) presentConfig(ctx context.Context, match apidoc.Match) map[string]string {
 	if match.Verb == apidoc.GET || !strings.HasSuffix(match.Path, "/{vmid}/config") {
 		return nil
 	}

@@ -63,7 +63,7 @@ func (s *Server) explainForbidden(ctx context.Context, e *pverest.Error, said st
 		}
 		return text
 	}
-	config := c.presentConfig(ctx, match, params)
+	config := c.presentConfig(ctx, match)
 	j := s.judge(ctx, h, method, version, params, config)
 	if s.unexplained(j, e) {
 		// The refusal contradicts what we believe: it may be old, or inferred.

@@ -1,11 +1,9 @@
 package curated
 
 import (
-	"sort"
 	"strings"
 
 	"pvemcp/apidoc"
-	"pvemcp/curated/render"
 )
 
 // sample is a value of a parameter that makes the rules which the schema hides
@@ -154,40 +152,6 @@ func merged(found []paramDemand, tries []sample) []paramDemand {
 			d.what = ""
 		}
 		out = append(out, d)
-	}
-	return out
-}
-
-// demandLines groups parameters by what they want, the most common first.
-func demandLines(byParam map[string][]paramDemand) []string {
-	names := map[string][]string{}
-	for name, demands := range byParam {
-		for _, d := range demands {
-			words := needWords(d.need, nil)
-			if d.need.Root {
-				words = "root@pam only"
-			}
-			label := name
-			if d.what != "" {
-				label += " (" + d.what + ")"
-			}
-			names[words] = append(names[words], label)
-		}
-	}
-	keys := make([]string, 0, len(names))
-	for words := range names {
-		sort.Slice(names[words], func(i, j int) bool { return naturalLess(names[words][i], names[words][j]) })
-		keys = append(keys, words)
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		if a, b := len(names[keys[i]]), len(names[keys[j]]); a != b {
-			return a > b
-		}
-		return keys[i] < keys[j]
-	})
-	out := make([]string, 0, len(keys))
-	for _, words := range keys {
-		out = append(out, words+": "+render.Line(strings.Join(names[words], ", ")))
 	}
 	return out
 }

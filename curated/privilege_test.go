@@ -293,7 +293,7 @@ func TestHoldings(t *testing.T) {
 		require.NoError(t, err)
 		return h
 	}
-	h := read()
+	read()
 	read()
 	require.Equal(t, 1, asked())
 	r.now = r.now.Add(59 * time.Second)
@@ -303,7 +303,7 @@ func TestHoldings(t *testing.T) {
 	read()
 	require.Equal(t, 2, asked())
 	r.server.forgetPrivileges()
-	h = read()
+	h := read()
 	require.Equal(t, 3, asked())
 
 	require.True(t, h.has("/vms/116", "VM.Audit"), "inherited from /vms")

@@ -121,9 +121,8 @@ func (c *Call) listStorage(ctx context.Context, in StorageArgs) (doc, error) {
 		used += s.used
 		total += s.total
 	}
-	of := ""
 	if len(kept) < len(rows) {
-		of = " of " + render.FormatCount(len(rows), "storage")
+		of := " of " + render.FormatCount(len(rows), "storage")
 		d.Summaryf("%d%s: %s of %s used", len(kept), of, render.FormatBytes(used), render.FormatBytes(total))
 	} else {
 		d.Summaryf("%s: %s of %s used (shared ones counted once)", render.FormatCount(len(kept), "storage"), render.FormatBytes(used), render.FormatBytes(total))

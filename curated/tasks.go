@@ -78,7 +78,7 @@ func (c *Call) listTasks(ctx context.Context, in TasksArgs) (doc, error) {
 	}
 	d := &render.Doc{}
 	var rows []task
-	what := ""
+	var what string
 	// The cluster's own list is one request but holds only the newest 25 or so
 	// of each node. Whoever filters wants more than that.
 	if in.Node == "" && in.VMID == 0 && in.Type == "" && in.User == "" && since == 0 && (in.Status == "" || in.Status == "running") {
