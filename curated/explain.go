@@ -212,7 +212,7 @@ func (s *Server) explainProxmox(ctx context.Context, e *pverest.Error, whole err
 	case pverest.KindProxy:
 		node := "A node"
 		if e.Node != "" {
-			node = "Node " + string(e.Node)
+			node = "Node " + e.Node
 		}
 		return fmt.Sprintf("%s did not answer the node that was asked (%d %s): it may be overloaded or hang on a storage. Try again; pve_health tells more.", node, e.Status, said)
 	case pverest.KindUnknownOutcome:
