@@ -139,7 +139,7 @@ func (c *Call) restore(ctx context.Context, in RestoreArgs) (doc, error) {
 		}
 		ch.title = fmt.Sprintf("Restore %s over %s on %s%s", in.Archive, g.label(), g.Node, andStart(in.Start))
 		ch.target, ch.seen = g, digest
-		ch.loses = append(ch.loses, "its present disks, destroyed BEFORE the backup is read: if the restore fails, both are gone", "its snapshots and present configuration")
+		ch.loses = append(ch.loses, "its present disks, destroyed BEFORE the backup is read: if the restore fails, the guest is gone and only its backups are left", "its snapshots and present configuration")
 		for _, d := range disksOf(config) {
 			if !d.cdrom && d.storage != "" {
 				ch.loses = append(ch.loses, fmt.Sprintf("%s: %s %s", d.key, d.volume, d.size))
