@@ -33,6 +33,9 @@ type change struct {
 	// after tells what became of it, where the task's end or the mere answer
 	// does not say so. It runs when all steps went well.
 	after func(ctx context.Context, d *render.Doc, wait time.Duration)
+	// hidden is the type of the task that the call starts without telling its id;
+	// it is looked for among the node's tasks.
+	hidden string
 	// exit is the text with which a task of it failed.
 	exit string
 	// quiet: the end of the task says nothing of the guest, so after tells it.
@@ -82,6 +85,12 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 	// has given up hears nothing any more.
 	deadline := time.Now().Add(wait)
 	d := &render.Doc{}
+	var earlier apidoc.UPID
+	if ch.hidden != "" {
+		if earlier, err = c.newestTask(ctx, ch.target, ch.hidden); err != nil {
+			return doc{}, err
+		}
+	}
 	for i, s := range ch.steps {
 		reply, err := c.rest.Do(granted[i], pverest.Call{Verb: string(s.match.Verb), Path: s.path, Params: pverest.Values(s.params)})
 		if err != nil {
@@ -95,6 +104,9 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 			c.forgetPrivileges()
 		}
 		end := c.follow(ctx, reply, max(0, time.Until(deadline)))
+		if end == nil && ch.hidden != "" {
+			end = c.followHidden(ctx, ch, earlier, deadline)
+		}
 		last := i == len(ch.steps)-1
 		switch {
 		case end == nil: // Proxmox answered at once: it is done

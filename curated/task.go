@@ -75,7 +75,9 @@ func (c *Call) tellEnd(d *render.Doc, what string, e *taskEnd, cut bool) {
 	default:
 		d.Summaryf("%s: FAILED%s: %s", what, took(e), render.Line(e.exit))
 	}
-	if e.running || e.trouble != nil || e.left {
+	if e.upid == "" && (e.running || e.trouble != nil || e.left) {
+		d.Hintf("pve_tasks with its vmid shows the task.")
+	} else if e.running || e.trouble != nil || e.left {
 		more := "pve_task with wait_seconds follows it"
 		if cut {
 			more += "; one call waits no longer, because clients give up (PROXMOX_MAX_WAIT)"

@@ -66,7 +66,7 @@ func (e *taskEnd) warned() bool { return strings.HasPrefix(e.exit, "WARNINGS:") 
 
 // Polling begins fast, because most tasks take a second or two, and slows down.
 const (
-	firstPoll = 150 * time.Millisecond
+	firstPoll = 60 * time.Millisecond
 	lastPoll  = 2 * time.Second
 )
 
@@ -120,6 +120,41 @@ func (c *Call) await(ctx context.Context, upid apidoc.UPID, wait time.Duration) 
 		case <-time.After(min(pause, left)):
 		}
 		pause = min(pause*3/2, lastPoll)
+	}
+}
+
+// newestTask gives the newest task of a type that a guest had on its node; empty
+// when it had none.
+func (c *Call) newestTask(ctx context.Context, g *guest, kind string) (apidoc.UPID, error) {
+	// The active tasks stand first in this list, then the others, newest first.
+	list, err := c.api.GetNodesTasks(ctx, g.Node, &generated.GetNodesTasksParams{Source: new("all"), Typefilter: &kind, Vmid: &g.ID, Limit: new(int64(1))})
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	return apidoc.UPID(list[0].Upid.V), nil
+}
+
+// followHidden waits for a task whose id was not told: the newest of its type
+// that was not there earlier.
+func (c *Call) followHidden(ctx context.Context, ch *change, earlier apidoc.UPID, deadline time.Time) *taskEnd {
+	for {
+		upid, err := c.newestTask(ctx, ch.target, ch.hidden)
+		if err == nil && upid != "" && upid != earlier {
+			return c.await(ctx, upid, max(0, time.Until(deadline)))
+		}
+		left := time.Until(deadline)
+		switch {
+		case ctx.Err() != nil:
+			return &taskEnd{running: true, left: true}
+		case left <= 0 && err != nil:
+			return &taskEnd{running: true, trouble: err}
+		case left <= 0:
+			return &taskEnd{running: true, trouble: fmt.Errorf("its task, a %s, is not in the node's list", ch.hidden)}
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(time.Second/4, left)):
+		}
 	}
 }
 

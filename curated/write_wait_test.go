@@ -318,3 +318,38 @@ func TestTaskStop(t *testing.T) {
 		})
 	}
 }
+
+// The task of a call that does not tell its id is found, and nothing is told as
+// done while it is not.
+func TestHiddenTask(t *testing.T) {
+	t.Parallel()
+	template := args{"vmid": 110, "confirm": true, "wait_seconds": 1}
+	r := labRig(t, live{})
+	r.sim.World().Change(func(w *pvesim.World) { // one that failed before is not taken for it
+		w.EndTask(w.StartTask("pve1", "vztemplate", "110", "root@pam", now.Add(-time.Minute)), "of yesterday", now.Add(-time.Minute))
+	})
+	release := r.fault(pvesim.Fault{Kind: pvesim.FaultTaskHold, Task: "vztemplate"})
+	text := r.ok("pve_template", with(template, "wait_seconds", 0))
+	assert.Contains(t, text, "still running")
+	assert.Contains(t, text, lastTask(r.sim, "vztemplate"))
+	release()
+	eventually(t, "it is one", func() bool { g := guestNow(r.sim, 110); return strings.Contains(g.Config.Get("rootfs"), "base-110") })
+
+	// The list can't be read: before, nothing is sent; after, the end is not known.
+	r = labRig(t, live{})
+	end := r.fault(pvesim.Fault{Kind: pvesim.FaultStatus, Method: "GET", Path: "/nodes/*/tasks", Status: 500, Reason: "no list"})
+	require.Empty(t, r.writes(func() { r.fails("pve_template", template, "no list") }))
+	end()
+	r.fault(pvesim.Fault{Kind: pvesim.FaultStatus, Method: "GET", Path: "/nodes/*/tasks", Status: 500, Reason: "no list", Skip: 1})
+	text = r.ok("pve_template", template)
+	assert.Contains(t, text, "its end is not known")
+	assert.Contains(t, text, "pve_tasks with its vmid shows the task")
+	assert.NotContains(t, text, "done")
+
+	// No such task ever shows up.
+	r = labRig(t, live{})
+	r.fault(pvesim.Fault{Kind: pvesim.FaultStatus, Method: "POST", Status: 200, Reason: "OK", Body: `{"data":null}`})
+	text = r.ok("pve_template", template)
+	assert.Contains(t, text, "its end is not known: its task, a vztemplate, is not in the node's list")
+	assert.NotContains(t, text, "done")
+}
