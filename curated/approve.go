@@ -80,6 +80,13 @@ func (c *Call) consent(ctx context.Context, ch *change, intents []*gate.Intent, 
 		if w.Plan == "" {
 			return given, nil // the gate says what is needed
 		}
+		// A forgotten flag does not use the plan up.
+		for _, in := range intents {
+			if confirm, dataLoss := in.Needs(); confirm && !w.Confirm || dataLoss && !w.DataLoss {
+				_, err := c.gate.Grant(ctx, in, given)
+				return given, err
+			}
+		}
 		hash, err := gate.HashArgs(c.args)
 		if err != nil {
 			return given, err

@@ -225,7 +225,11 @@ func (s *Server) run(ctx context.Context, c *Call, t *entry, args json.RawMessag
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error("a tool panicked", "tool", t.name, "panic", panicText(p), "stack", string(debug.Stack()))
-			res = Result{Text: "Error: " + t.name + " failed by a fault of pve-mcp itself; nothing is known to have been changed. Its log on stderr has the details.", IsError: true}
+			changed := "nothing was changed"
+			if t.class != apidoc.Read {
+				changed = "whether it changed anything is not known: look before repeating it (pve_tasks)"
+			}
+			res = Result{Text: "Error: " + t.name + " failed by a fault of pve-mcp itself; " + changed + ". Its log on stderr has the details.", IsError: true}
 		}
 	}()
 	answer, o, err := t.call(ctx, c, args)

@@ -259,3 +259,36 @@ func TestWriteAnswerLost(t *testing.T) {
 		})
 	}
 }
+
+// A plan is of one tool and its arguments, and is used up by one change alone.
+func TestPlanIsOfOneCall(t *testing.T) {
+	for _, protocol := range protocols {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			r := labRig(t, live{protocol: protocol, approval: gate.ByPlan, options: exposing2})
+			token := r.plan("pve_vm_action", args{"vmid": 101, "action": "start"})
+			require.Empty(t, r.writes(func() {
+				for _, other := range []args{
+					{"vmid": 111, "action": "start"},
+					{"vmid": 100, "action": "stop"},
+					{"vmid": 101, "action": "start", "timeout": 10},
+					{"name": "zed", "action": "start"}, // the same, said otherwise: not what was looked at
+				} {
+					r.fails("pve_vm_action", with(other, "confirm", true, "plan", token), "Nothing was changed: plan of another call: the arguments are not those of the dry run", "dry_run=true again")
+				}
+				start := args{"verb": "POST", "path": q1 + "101/status/start"}
+				r.fails("pve_raw_call", with(start, "confirm", true, "plan", token), "plan of another call", "pve_vm_action")
+				r.fails("pve_vm_action", args{"vmid": 101, "action": "start", "plan": token, "dry_run": false}, "confirm=true")
+			}))
+			// After all these refusals it is still good for its own call, once.
+			sent := r.writes(func() {
+				r.ok("pve_vm_action", args{"vmid": 101, "action": "start", "confirm": true, "plan": token})
+			})
+			assert.Len(t, sent, 1)
+			r.sim.World().Change(func(w *pvesim.World) { w.Guest(101).State = pvesim.Stopped })
+			require.Empty(t, r.writes(func() {
+				r.fails("pve_vm_action", args{"vmid": 101, "action": "start", "confirm": true, "plan": token}, "Nothing was changed: plan already used", "dry_run=true again")
+			}))
+		})
+	}
+}

@@ -3,6 +3,7 @@ package curated
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -172,6 +173,34 @@ func TestEchoedSecrets(t *testing.T) {
 	require.NoError(t, err)
 	noPlanted(t, "the audit log", string(text))
 	noPlanted(t, "the log", r.log.String())
+}
+
+// panicsOnWrites is a connection that panics with a secret on its lips.
+type panicsOnWrites struct{ http.RoundTripper }
+
+func (p panicsOnWrites) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		panic("password=" + planted)
+	}
+	return p.RoundTripper.RoundTrip(req)
+}
+
+// A fault of ours in the middle of a change tells no secret, ends no session and
+// stands in the log as a change whose end is not known.
+func TestPanicInAChange(t *testing.T) {
+	r, file := audited(t, live{options: func(o *Options) { o.Transport = panicsOnWrites{o.Transport} }})
+	text := r.fails("pve_create", args{"kind": "lxc", "node": "pve1", "source": "nas:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "password": planted, "confirm": true}, "a fault of pve-mcp itself", "whether it changed anything is not known")
+	noPlanted(t, "the answer", text)
+	noPlanted(t, "the log", r.log.String())
+	require.Contains(t, r.log.String(), "a tool panicked")
+	log, err := os.ReadFile(file)
+	require.NoError(t, err)
+	noPlanted(t, "the audit log", string(log))
+	r.ok("pve_version", nil)
+	report, err := audit.Verify(file, []byte("key"))
+	require.NoError(t, err)
+	require.True(t, report.Intact(), report.String())
+	require.EqualValues(t, 1, report.Unknown)
 }
 
 // The one secret that is shown is a new token's, to who made it, once.
