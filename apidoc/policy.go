@@ -15,6 +15,7 @@ type Policy struct {
 	Refs Refs // the parameters that name things
 
 	Task          bool       // the answer is the id of a task
+	HiddenTask    string     // type of the task that the call starts without telling its id
 	Secrets       []ParamRef // parameters never shown or logged
 	ReturnsSecret bool       // the call exists to make a secret, which is in the answer
 	Reason        string     // why a GET is not harmless

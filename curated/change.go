@@ -33,9 +33,6 @@ type change struct {
 	// after tells what became of it, where the task's end or the mere answer
 	// does not say so. It runs when all steps went well.
 	after func(ctx context.Context, d *render.Doc, wait time.Duration)
-	// hidden is the type of the task that the call starts without telling its id;
-	// it is looked for among the node's tasks.
-	hidden string
 	// exit is the text with which a task of it failed.
 	exit string
 	// quiet: the end of the task says nothing of the guest, so after tells it.
@@ -85,27 +82,21 @@ func (c *Call) carryOut(ctx context.Context, ch *change, w WriteArgs, wa WaitArg
 	// has given up hears nothing any more.
 	deadline := time.Now().Add(wait)
 	d := &render.Doc{}
-	var earlier apidoc.UPID
-	if ch.hidden != "" {
-		if earlier, err = c.newestTask(ctx, ch.target, ch.hidden); err != nil {
-			return doc{}, err
-		}
-	}
 	for i, s := range ch.steps {
+		unnamed, err := c.beforeHidden(ctx, intents[i])
+		if err != nil {
+			return doc{}, ch.stoppedAt(i, intents[i], err)
+		}
 		reply, err := c.rest.Do(granted[i], pverest.Call{Verb: string(s.match.Verb), Path: s.path, Params: pverest.Values(s.params)})
 		if err != nil {
-			err = s.failed(err)
-			if i > 0 {
-				return doc{}, &partError{title: ch.title, done: i, of: len(ch.steps), next: intents[i].String(), err: err}
-			}
-			return doc{}, err
+			return doc{}, ch.stoppedAt(i, intents[i], s.failed(err))
 		}
 		if intents[i].Class == apidoc.Access {
 			c.forgetPrivileges()
 		}
 		end := c.follow(ctx, reply, max(0, time.Until(deadline)))
-		if end == nil && ch.hidden != "" {
-			end = c.followHidden(ctx, ch, earlier, deadline)
+		if end == nil && unnamed != nil {
+			end = c.followHidden(ctx, unnamed, deadline)
 		}
 		last := i == len(ch.steps)-1
 		switch {
@@ -176,6 +167,14 @@ func (c *Call) taskTrouble(ch *change, d *render.Doc, end *taskEnd, cut bool, st
 		return failed(d)
 	}
 	return doc{Doc: d}
+}
+
+// stoppedAt gives the error of a step, with what was done before it.
+func (ch *change) stoppedAt(i int, in *gate.Intent, err error) error {
+	if i == 0 {
+		return err
+	}
+	return &partError{title: ch.title, done: i, of: len(ch.steps), next: in.String(), err: err}
 }
 
 // partError says that a change of several calls stopped in the middle.

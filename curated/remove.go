@@ -146,9 +146,6 @@ var templateTool = Tool[TemplateArgs, doc]{
 		if err != nil {
 			return doc{}, err
 		}
-		if g.Kind == apidoc.LXC {
-			ch.hidden = "vztemplate" // Proxmox answers nothing and starts it all the same
-		}
 		ch.tells = append(ch.tells, "A template can't be turned back, started or snapshotted: its disks become read-only bases for clones.")
 		return c.carryOut(ctx, ch, in.WriteArgs, in.WaitArgs)
 	},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"pvemcp/apidoc"
+	"pvemcp/curated/gate"
 	"pvemcp/generated"
 	"pvemcp/internal/pverest"
 )
@@ -123,23 +124,45 @@ func (c *Call) await(ctx context.Context, upid apidoc.UPID, wait time.Duration) 
 	}
 }
 
-// newestTask gives the newest task of a type that a guest had on its node; empty
-// when it had none.
-func (c *Call) newestTask(ctx context.Context, g *guest, kind string) (apidoc.UPID, error) {
+// hiddenTask is a task that a call starts without telling its id: the newest of
+// its type and guest that was not there before the call.
+type hiddenTask struct {
+	kind    string
+	node    apidoc.Node
+	vmid    apidoc.VMID
+	earlier apidoc.UPID
+}
+
+// beforeHidden reads, before a call that the overlay marks, which task was the
+// newest until then; nil for every other call.
+func (c *Call) beforeHidden(ctx context.Context, in *gate.Intent) (*hiddenTask, error) {
+	if in.Policy.HiddenTask == "" || len(in.Params["node"]) == 0 || len(in.Params["vmid"]) == 0 {
+		return nil, nil
+	}
+	vmid, err := apidoc.ParseVMID(in.Params["vmid"][0])
+	if err != nil {
+		return nil, err
+	}
+	h := &hiddenTask{kind: in.Policy.HiddenTask, node: apidoc.Node(in.Params["node"][0]), vmid: vmid}
+	h.earlier, err = c.newestTask(ctx, h)
+	return h, err
+}
+
+// newestTask gives the newest such task; empty when there was none.
+func (c *Call) newestTask(ctx context.Context, h *hiddenTask) (apidoc.UPID, error) {
 	// The active tasks stand first in this list, then the others, newest first.
-	list, err := c.api.GetNodesTasks(ctx, g.Node, &generated.GetNodesTasksParams{Source: new("all"), Typefilter: &kind, Vmid: &g.ID, Limit: new(int64(1))})
+	list, err := c.api.GetNodesTasks(ctx, h.node, &generated.GetNodesTasksParams{Source: new("all"), Typefilter: &h.kind, Vmid: &h.vmid, Limit: new(int64(1))})
 	if err != nil || len(list) == 0 {
 		return "", err
 	}
 	return apidoc.UPID(list[0].Upid.V), nil
 }
 
-// followHidden waits for a task whose id was not told: the newest of its type
-// that was not there earlier.
-func (c *Call) followHidden(ctx context.Context, ch *change, earlier apidoc.UPID, deadline time.Time) *taskEnd {
+// followHidden finds such a task and waits for it.
+func (c *Call) followHidden(ctx context.Context, h *hiddenTask, deadline time.Time) *taskEnd {
 	for {
-		upid, err := c.newestTask(ctx, ch.target, ch.hidden)
-		if err == nil && upid != "" && upid != earlier {
+		upid, err := c.newestTask(ctx, h)
+		if err == nil && upid != "" && upid != h.earlier {
 			return c.await(ctx, upid, max(0, time.Until(deadline)))
 		}
 		left := time.Until(deadline)
@@ -149,7 +172,7 @@ func (c *Call) followHidden(ctx context.Context, ch *change, earlier apidoc.UPID
 		case left <= 0 && err != nil:
 			return &taskEnd{running: true, trouble: err}
 		case left <= 0:
-			return &taskEnd{running: true, trouble: fmt.Errorf("its task, a %s, is not in the node's list", ch.hidden)}
+			return &taskEnd{running: true, trouble: fmt.Errorf("its task, a %s, is not in the node's list", h.kind)}
 		}
 		select {
 		case <-ctx.Done():

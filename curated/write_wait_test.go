@@ -335,6 +335,16 @@ func TestHiddenTask(t *testing.T) {
 	release()
 	eventually(t, "it is one", func() bool { g := guestNow(r.sim, 110); return strings.Contains(g.Config.Get("rootfs"), "base-110") })
 
+	// The raw door follows it as well: what hides a task is known of the method,
+	// not of one tool.
+	r = labRig(t, live{})
+	release = r.fault(pvesim.Fault{Kind: pvesim.FaultTaskHold, Task: "vztemplate"})
+	text = r.ok("pve_raw_call", args{"verb": "POST", "path": "/nodes/pve1/lxc/110/template", "confirm": true, "wait_seconds": 0})
+	assert.Contains(t, text, "still running")
+	assert.Contains(t, text, lastTask(r.sim, "vztemplate"))
+	assert.NotContains(t, text, "done")
+	release()
+
 	// The list can't be read: before, nothing is sent; after, the end is not known.
 	r = labRig(t, live{})
 	end := r.fault(pvesim.Fault{Kind: pvesim.FaultStatus, Method: "GET", Path: "/nodes/*/tasks", Status: 500, Reason: "no list"})

@@ -34,6 +34,7 @@ type rawEntry struct {
 	Nodes         []string `toml:"target_nodes"`
 	Storages      []string `toml:"storages"`
 	Task          bool     `toml:"task"`
+	HiddenTask    string   `toml:"hidden_task"`
 	Secrets       []string `toml:"secrets"`
 	ReturnsSecret bool     `toml:"returns_secret"`
 	SecretFields  []string `toml:"secret_fields"`
@@ -214,7 +215,10 @@ func (r *overlayReader) entry(table string, at toml.Key, raw rawEntry) Entry {
 	e.Secrets = r.refs(under("secrets"), raw.Secrets)
 	r.once(under("secret_fields"), raw.SecretFields)
 	e.SecretFields = raw.SecretFields
-	e.Task, e.ReturnsSecret, e.Reason = raw.Task, raw.ReturnsSecret, raw.Reason
+	e.Task, e.HiddenTask, e.ReturnsSecret, e.Reason = raw.Task, raw.HiddenTask, raw.ReturnsSecret, raw.Reason
+	if e.Task && e.HiddenTask != "" {
+		r.fail(under("hidden_task"), errors.New("a call whose answer is the id of a task hides none"))
+	}
 	return e
 }
 

@@ -179,3 +179,12 @@ func FuzzReadOverlay(f *testing.F) {
 		require.Equal(t, err == nil, o != nil)
 	})
 }
+
+// A call either answers with its task's id or hides the task, never both.
+func TestTaskIsToldOrHidden(t *testing.T) {
+	_, err := ReadOverlay([]byte("[methods.\"POST /x\"]\nclass = \"change\"\ntask = true\nhidden_task = \"vzx\"\n"))
+	require.ErrorContains(t, err, "hides none")
+	o, err := ReadOverlay([]byte("[methods.\"POST /x\"]\nclass = \"change\"\nhidden_task = \"vzx\"\n"))
+	require.NoError(t, err)
+	require.Equal(t, "vzx", o.Methods["POST /x"].HiddenTask)
+}

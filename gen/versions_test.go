@@ -132,9 +132,6 @@ func TestUpgradeStopsGeneration(t *testing.T) {
 
 // Code of another version compiles too.
 func TestOtherVersionCompiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a package")
-	}
 	schema := snapshot(t, "8.4")
 	for _, file := range sharedFiles(t) { // rather the one with variants
 		if strings.Contains(file, "9.2.11") {

@@ -652,7 +652,7 @@ var effects = [675]Effect{
 		{Class: "destroy", Conds: []apidoc.Condition{{Param: "skiplock", Op: "true"}}},
 	}, Task: true}},
 	{Verb: "POST", Path: "/nodes/{node}/lxc/{vmid}/status/suspend", Policy: apidoc.Policy{Class: "disrupt", Task: true}},
-	{Verb: "POST", Path: "/nodes/{node}/lxc/{vmid}/template", Policy: apidoc.Policy{Class: "disrupt"}},
+	{Verb: "POST", Path: "/nodes/{node}/lxc/{vmid}/template", Policy: apidoc.Policy{Class: "disrupt", HiddenTask: "vztemplate"}},
 	{Verb: "POST", Path: "/nodes/{node}/lxc/{vmid}/termproxy", Policy: apidoc.Policy{Class: "shell", ReturnsSecret: true}},
 	{Verb: "POST", Path: "/nodes/{node}/lxc/{vmid}/vncproxy", Policy: apidoc.Policy{Class: "shell", ReturnsSecret: true}},
 	{Verb: "GET", Path: "/nodes/{node}/lxc/{vmid}/vncwebsocket", Policy: apidoc.Policy{Class: "shell", Secrets: []apidoc.ParamRef{"vncticket"}, Reason: "opens a console"}},
